@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTSET_KERNEL_H
+#define HOTSET_KERNEL_H
+
+/*
+ * The few kernel structures that the programs look into, with the members they
+ * use only: libbpf relocates each access to where the running kernel has it.
+ */
+#include <linux/bpf.h>
+#include <linux/types.h>
+#include <stdbool.h>
+
+#include <bpf/bpf_helpers.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct inode {
+	unsigned short i_mode;
+	unsigned long i_ino; /* u64 from 7.2 */
+	long long i_size;
+};
+
+struct address_space {
+	struct inode *host;
+};
+
+struct folio {
+	struct address_space *mapping;
+	unsigned long index;
+	unsigned long _flags_1; /* 6.6: order of a large folio in the low byte */
+};
+
+struct file {
+	struct address_space *f_mapping;
+	long long f_pos;
+};
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
+};
+
+struct task_io_accounting {
+	__u64 syscr; /* read system calls that have returned */
+};
+
+struct thread_info {
+	__u32 status;
+};
+
+typedef struct {
+	int counter;
+} atomic_t;
+
+struct signal_struct {
+	atomic_t live; /* threads that have not exited */
+};
+
+struct pt_regs {
+	unsigned long di, si, dx, r10, r8, orig_ax;
+};
+
+struct task_struct {
+	struct thread_info thread_info;
+	unsigned int flags;
+	int tgid;
+	struct files_struct *files;
+	struct signal_struct *signal;
+	void *io_uring; /* set once the task has used io_uring */
+	unsigned long min_flt, maj_flt;
+	struct task_io_accounting ioac;
+};
+
+struct kiocb {
+	struct file *ki_filp;
+	long long ki_pos;
+	int ki_flags;
+};
+
+struct io_cqe {
+	int res;
+};
+
+struct io_kiocb {
+	unsigned char opcode;
+	struct io_cqe cqe;
+};
+
+enum pageflags {
+	PG_head = 6, /* relocated: the number differs */
+};
+
+#pragma clang attribute pop
+
+#define PAGE_SHIFT 12
+#define PAGE_SIZE  (1UL << PAGE_SHIFT)
+
+/* include/linux/sched.h */
+#define PF_IO_WORKER      0x00000010
+#define PF_USER_WORKER    0x00004000 /* 6.4: io_uring's submission thread among them */
+#define PF_MEMALLOC_NOFS  0x00040000 /* 5.10 to 7.3 */
+#define PF_KTHREAD        0x00200000
+
+#define S_IFMT  0170000
+#define S_IFREG 0100000
+
+/* A file whose pages count: not a block device, not a file system's own metadata. */
+static inline bool
+is_regular(const struct address_space *mapping)
+{
+	return mapping && mapping->host && (mapping->host->i_mode & S_IFMT) == S_IFREG;
+}
+
+/* The flags word comes first in struct page on every kernel; its type does not
+ * stay (memdesc_flags_t from 6.18), so it is read by place. */
+static inline __u64
+folio_pages(const struct folio *folio)
+{
+	unsigned long flags = *(const unsigned long *)folio;
+
+	if (!(flags & 1UL << bpf_core_enum_value(enum pageflags, PG_head)))
+		return 1;
+	return 1ULL << (folio->_flags_1 & 0xff);
+}
+
+/* Pages of a file of SIZE bytes. */
+static inline __u64
+size_pages(__u64 size)
+{
+	return (size + PAGE_SIZE - 1) >> PAGE_SHIFT;
+}
+
+#endif

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTSET_LEDGER_H
+#define HOTSET_LEDGER_H
+
+/*
+ * The ledger of filled pages that nobody has accessed yet. Programs on several
+ * processors change it at once, without locks (tracing programs may take none):
+ * bits go in and out by atomic operations on the entry's mask, an entry is made
+ * with BPF_NOEXIST, and only the sweep deletes one. After each change an entry is
+ * looked up again, since the map uses a deleted entry's memory anew at once: where
+ * it is no longer the same, the change is undone and tried again.
+ */
+#include "kernel.h"
+#include "shared.h"
+
+#define GROUP_SHIFT 6
+#define GROUP_PAGES (1 << GROUP_SHIFT)
+#define TRIES       4
+
+/* A plain hash: one that evicts in silence would turn misses into hits. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1 << 16); /* hitratio sizes it by the machine's memory */
+	__type(key, struct ledger_key);
+	__type(value, struct ledger_entry);
+} ledger SEC(".maps");
+
+__u32 pending_hints[HINTS];
+__u64 ledger_entries;
+
+/*
+ * A file's page cache: the address of its mapping is the ledger's key. Pointers are
+ * no numbers to the verifier, so the inode's number picks the hint.
+ */
+struct cache {
+	__u64 mapping;
+	__u32 *hint;
+};
+
+static inline struct cache
+cache_numbered(__u64 mapping, __u64 ino)
+{
+	/* Fibonacci hashing */
+	__u64 hash = ino * 0x9e3779b97f4a7c15ULL;
+
+	return (struct cache) { mapping, &pending_hints[hash >> (64 - HINT_BITS)] };
+}
+
+static inline struct cache
+cache_of(const struct address_space *mapping)
+{
+	return cache_numbered((__u64)mapping, mapping->host->i_ino);
+}
+
+static inline __u64
+count_bits(__u64 bits)
+{
+	bits -= bits >> 1 & 0x5555555555555555ULL;
+	bits = (bits & 0x3333333333333333ULL) + (bits >> 2 & 0x3333333333333333ULL);
+	bits = (bits + (bits >> 4)) & 0x0f0f0f0f0f0f0f0fULL;
+	return bits * 0x0101010101010101ULL >> 56;
+}
+
+/*
+ * The next two are global functions, which the verifier looks at once and not again
+ * on each way that leads to them; it does not know that KEY is never NULL.
+ */
+
+/* Puts BITS into the group's mask; returns how many found no room. */
+__noinline __u64
+group_fill(const struct ledger_key *key, __u64 bits)
+{
+	struct ledger_entry fresh = { .mask = bits };
+
+	if (!key)
+		return count_bits(bits);
+	for (int i = 0; i < TRIES; i++) {
+		struct ledger_entry *entry = bpf_map_lookup_elem(&ledger, key);
+		__u64 before;
+
+		if (!entry) {
+			if (bpf_map_update_elem(&ledger, key, &fresh, BPF_NOEXIST) == 0) {
+				__sync_fetch_and_add(&ledger_entries, 1);
+				return 0;
+			}
+			continue;
+		}
+		before = __sync_fetch_and_or(&entry->mask, bits);
+		if (!*(volatile __u64 *)&entry->dead &&
+		    bpf_map_lookup_elem(&ledger, key) == entry)
+			return 0;
+		__sync_fetch_and_and(&entry->mask, ~(bits & ~before));
+	}
+	return count_bits(bits);
+}
+
+/* Takes BITS out of the group's mask; returns how many were in. */
+__noinline __u64
+group_take(const struct ledger_key *key, __u64 bits)
+{
+	struct ledger_entry *entry;
+	__u64 taken;
+
+	if (!key)
+		return 0;
+	entry = bpf_map_lookup_elem(&ledger, key);
+	if (!entry || !(entry->mask & bits))
+		return 0;
+	taken = __sync_fetch_and_and(&entry->mask, ~bits) & bits;
+	if (bpf_map_lookup_elem(&ledger, key) == entry)
+		return count_bits(taken);
+	__sync_fetch_and_or(&entry->mask, taken);
+	return 0;
+}
+
+/* A walk over the groups that pages FIRST up to END (not in it) lie in. */
+struct ledger_walk {
+	struct ledger_key key;
+	__u64 first, end;
+	__u64 pages; /* the result */
+};
+
+/* The bits of the walk's pages in its current group. */
+static inline __u64
+walk_bits(const struct ledger_walk *walk)
+{
+	__u64 base = walk->key.group << GROUP_SHIFT;
+	__u64 bits = ~0ULL;
+
+	if (walk->first > base)
+		bits &= ~0ULL << ((walk->first - base) & 63);
+	if (walk->end < base + GROUP_PAGES)
+		bits &= ~0ULL >> ((base + GROUP_PAGES - walk->end) & 63);
+	return bits;
+}
+
+static long
+walk_fill(__u32 i, void *data)
+{
+	struct ledger_walk *walk = data;
+
+	walk->pages += group_fill(&walk->key, walk_bits(walk));
+	walk->key.group++;
+	return 0;
+}
+
+static long
+walk_take(__u32 i, void *data)
+{
+	struct ledger_walk *walk = data;
+
+	walk->pages += group_take(&walk->key, walk_bits(walk));
+	walk->key.group++;
+	return 0;
+}
+
+static inline __u32
+walk_start(struct ledger_walk *walk, const struct cache *cache, __u64 first, __u64 end)
+{
+	walk->key.mapping = cache->mapping;
+	walk->key.group = first >> GROUP_SHIFT;
+	walk->first = first;
+	walk->end = end;
+	walk->pages = 0;
+	return (__u32)(((end - 1) >> GROUP_SHIFT) - (first >> GROUP_SHIFT) + 1);
+}
+
+/* Pages FIRST up to END were filled; returns how many found no room. */
+static inline __u64
+ledger_fill(const struct cache *cache, __u64 first, __u64 end)
+{
+	struct ledger_walk walk;
+	__u32 groups = walk_start(&walk, cache, first, end);
+
+	/* before the bits: whoever could see a bit must see the hint */
+	__sync_fetch_and_add(cache->hint, (__u32)(end - first));
+	if (groups == 1)
+		walk_fill(0, &walk);
+	else
+		bpf_loop(groups, walk_fill, &walk, 0);
+	if (walk.pages)
+		__sync_fetch_and_add(cache->hint, -(__u32)walk.pages);
+	return walk.pages;
+}
+
+/* Takes pages FIRST up to END out; returns how many were in. */
+static inline __u64
+ledger_take(const struct cache *cache, __u64 first, __u64 end)
+{
+	struct ledger_walk walk;
+	__u32 groups;
+
+	if (end <= first || !*(volatile __u32 *)cache->hint)
+		return 0;
+	groups = walk_start(&walk, cache, first, end);
+	if (groups == 1)
+		walk_take(0, &walk);
+	else
+		bpf_loop(groups, walk_take, &walk, 0);
+	if (walk.pages)
+		__sync_fetch_and_add(cache->hint, -(__u32)walk.pages);
+	return walk.pages;
+}
+
+/* Deletes an entry without bits: whoever puts one in after the mark sees the mark. */
+static long
+sweep_entry(void *map, struct ledger_key *key, struct ledger_entry *entry, void *data)
+{
+	if (entry->mask)
+		return 0;
+	__sync_lock_test_and_set(&entry->dead, 1);
+	if (*(volatile __u64 *)&entry->mask) {
+		__sync_lock_test_and_set(&entry->dead, 0);
+		return 0;
+	}
+	if (bpf_map_delete_elem(map, key) == 0)
+		__sync_fetch_and_add(&ledger_entries, -1);
+	return 0;
+}
+
+#endif

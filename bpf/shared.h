@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTSET_SHARED_H
+#define HOTSET_SHARED_H
+
+/*
+ * What the BPF programs and hitratio share. Both sides have linux/types.h before
+ * this file.
+ */
+
+/* Sums since the probes were attached, in pages, one set per processor. */
+struct counters {
+	__u64 accesses;     /* pages that buffered reads overlapped */
+	__u64 misses;       /* of these, the first access to a filled page */
+	__u64 faults;       /* page faults on file mappings */
+	__u64 fault_misses; /* of these, the first access to a filled page */
+	__u64 mapped;       /* filled pages that fault-around mapped */
+	__u64 fills;        /* pages put into the cache for a read, a fault or readahead */
+	__u64 waste;        /* filled, evicted, never accessed */
+	__u64 lost;         /* filled, but the ledger had no room */
+	__u64 dirties;      /* pages that went from clean to dirty */
+	__u64 unseen;       /* events without task storage: not counted at all */
+};
+
+/* Whose sums: everybody's, and those of the processes that --pid or a command name. */
+enum scope { SCOPE_ALL, SCOPE_TARGET, SCOPES };
+
+/*
+ * The ledger: pages that were filled and not yet accessed. One entry holds 64
+ * pages of one file, a bit each.
+ */
+struct ledger_key {
+	__u64 mapping; /* address of the struct address_space */
+	__u64 group;   /* page index / 64 */
+};
+
+struct ledger_entry {
+	__u64 mask;
+	__u64 dead; /* the sweep is about to delete it: do not use it */
+};
+
+/*
+ * How many pages are pending, by a hash of the mapping's address: 0 lets the
+ * common case, a read of a file that nobody filled lately, skip the ledger.
+ */
+#define HINT_BITS 14
+#define HINTS     (1 << HINT_BITS)
+
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTSET_SYSCALL_H
+#define HOTSET_SYSCALL_H
+
+/*
+ * What system call the current task is in, from its saved registers. It costs a
+ * few loads where it is asked, and nothing anywhere else: hooking the entry of
+ * every system call would cost each of them over 100 ns.
+ */
+#include "kernel.h"
+
+#ifndef __TARGET_ARCH_x86
+#error "system call numbers and registers are known for x86-64 only"
+#endif
+
+/* arch/x86/entry/syscalls/syscall_64.tbl and syscall_32.tbl */
+enum { /* 64 bit */
+	NR_READ = 0,
+	NR_PREAD64 = 17,
+	NR_READV = 19,
+	NR_MADVISE = 28,
+	NR_SENDFILE = 40,
+	NR_READAHEAD = 187,
+	NR_FADVISE64 = 221,
+	NR_SPLICE = 275,
+	NR_PREADV = 295,
+	NR_COPY_FILE_RANGE = 326,
+	NR_PREADV2 = 327,
+	NR_IO_URING_ENTER = 426,
+	NR_PROCESS_MADVISE = 440,
+};
+enum { /* 32 bit */
+	NR32_MADVISE = 219,
+	NR32_READAHEAD = 225,
+	NR32_FADVISE64 = 250,
+	NR32_FADVISE64_64 = 272,
+};
+
+#define TS_COMPAT            0x0002 /* in a 32-bit system call */
+#define MADV_WILLNEED        3
+#define PREADV_NO_OFFSET     (~0UL) /* preadv2: use the file's own position */
+#define NO_CALL              (-1L)
+
+static inline long
+call_number(const struct task_struct *task, const struct pt_regs *regs)
+{
+	if (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
+		return NO_CALL;
+	return (int)regs->orig_ax; /* -1 in a fault or interrupt from user mode */
+}
+
+/* A preload: readahead(2), posix_fadvise(2) and MADV_WILLNEED. */
+static inline bool
+is_preload(const struct task_struct *task)
+{
+	const struct pt_regs *regs = (const void *)bpf_task_pt_regs((void *)task);
+	long call = call_number(task, regs);
+
+	if (task->thread_info.status & TS_COMPAT)
+		return call == NR32_READAHEAD || call == NR32_FADVISE64 ||
+		    call == NR32_FADVISE64_64 ||
+		    (call == NR32_MADVISE && regs->dx == MADV_WILLNEED);
+	return call == NR_READAHEAD || call == NR_FADVISE64 ||
+	    (call == NR_MADVISE && regs->dx == MADV_WILLNEED) ||
+	    (call == NR_PROCESS_MADVISE && regs->r10 == MADV_WILLNEED);
+}
+
+enum call_kind {
+	CALL_OTHER,  /* position unknown: exec, io_submit, kernel threads, 32 bit */
+	CALL_READ,
+	CALL_SPLICE, /* pages go through a pipe, at most 16 at a time */
+	CALL_URING,  /* counted where its requests complete */
+};
+
+struct call {
+	enum call_kind kind;
+	bool single;     /* splice(2): one piece a call, through the caller's own pipe */
+	bool positioned; /* the next is known */
+	__u64 position;  /* in the file, bytes, where the call started */
+	__u64 length;    /* bytes asked for, 0: unknown */
+};
+
+/* The file position of descriptor FD, which a call changes only as it returns. */
+static inline bool
+file_position(const struct task_struct *task, unsigned long fd, __u64 *position)
+{
+	struct fdtable *table;
+	struct file **slots, *file = NULL;
+
+	table = task->files ? task->files->fdt : NULL;
+	if (!table || fd >= table->max_fds)
+		return false;
+	slots = table->fd;
+	if (bpf_probe_read_kernel(&file, sizeof file, slots + fd) < 0 || !file)
+		return false;
+	*position = BPF_CORE_READ(file, f_pos);
+	return true;
+}
+
+/* As file_position, but at the user's OFFSET where one is given. */
+static inline bool
+offset_position(
+    const struct task_struct *task, unsigned long offset, unsigned long fd, __u64 *position)
+{
+	if (!offset)
+		return file_position(task, fd, position);
+	return bpf_probe_read_user(position, sizeof *position, (void *)offset) == 0;
+}
+
+static inline void
+call_current(const struct task_struct *task, struct call *call)
+{
+	const struct pt_regs *regs = (const void *)bpf_task_pt_regs((void *)task);
+	long number = call_number(task, regs);
+
+	*call = (struct call) { .kind = CALL_READ };
+	if (task->flags & (PF_IO_WORKER | PF_USER_WORKER)) {
+		call->kind = CALL_URING;
+		return;
+	}
+	if (task->thread_info.status & TS_COMPAT)
+		number = NO_CALL;
+	switch (number) {
+	case NR_READ:
+		call->length = regs->dx;
+		/* fall through */
+	case NR_READV:
+		call->positioned = file_position(task, regs->di, &call->position);
+		return;
+	case NR_PREAD64:
+		call->length = regs->dx;
+		/* fall through */
+	case NR_PREADV:
+		call->positioned = true;
+		call->position = regs->r10;
+		return;
+	case NR_PREADV2:
+		call->positioned = true;
+		call->position = regs->r10;
+		if (regs->r10 == PREADV_NO_OFFSET)
+			call->positioned = file_position(task, regs->di, &call->position);
+		return;
+	case NR_SENDFILE:
+		call->kind = CALL_SPLICE;
+		call->positioned = offset_position(task, regs->dx, regs->si, &call->position);
+		return;
+	case NR_SPLICE:
+		call->single = true;
+		call->length = regs->r8;
+		/* fall through */
+	case NR_COPY_FILE_RANGE:
+		call->kind = CALL_SPLICE;
+		call->positioned = offset_position(task, regs->si, regs->di, &call->position);
+		return;
+	case NR_IO_URING_ENTER:
+		call->kind = CALL_URING;
+		return;
+	}
+	/*
+	 * A request that io_uring had to postpone goes on as the task returns from
+	 * any call. Other tasks' reads here are the kernel's own.
+	 */
+	call->kind = task->io_uring ? CALL_URING : CALL_OTHER;
+}
+
+/* Whether the current task is in a read call: what it inserts then is a fill, also
+ * where the kernel's readahead found no memory and the read went on without it. */
+static inline bool
+is_reading(const struct task_struct *task)
+{
+	struct call call;
+
+	call_current(task, &call);
+	return call.kind == CALL_READ;
+}
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTSET_EACH_H
+#define HOTSET_EACH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "select.h"
+
+/*
+ * Every selected file once: operands and lists are walked in one thread, files
+ * are opened and worked on in parallel, and reported on one after the other in
+ * the order of the walk. Memory is bounded however large the tree.
+ */
+
+struct each_file {
+	const char *path;        /* as the user would write it */
+	size_t operand;          /* number of the operand it was found below */
+	int fd;                  /* open for reading; -1 in report */
+	struct stat status;
+	uint64_t offset, length; /* the selected range, bytes, clipped to the size */
+	int error;               /* errno of what failed, 0: none; the worker may set it */
+	void *result;            /* result_size bytes, zeroed, of the worker's own */
+};
+
+struct each {
+	const struct select *select;
+	size_t result_size;
+	unsigned workers;        /* 0: as many as there are processors */
+
+	/* In a worker thread, one file: fills in file->result. Not called where
+	 * the file could not be opened. */
+	void (*work)(struct each_file *file, void *argument);
+
+	/* In the caller's thread, in order: files, and whatever failed (error set,
+	 * also a folder that could not be read). */
+	void (*report)(const struct each_file *file, void *argument);
+
+	/* In the caller's thread, after all of an operand's files; may be NULL. */
+	void (*operand_done)(size_t operand, const char *name, void *argument);
+
+	void *argument;
+};
+
+/*
+ * Walks OPERANDS (COUNT of them, then the list of select->files_from, whose names
+ * are operands too but number together as operand COUNT, named by the list).
+ * Stops early where stop_asked. Returns 0, or -1 with errno where nothing could be
+ * done at all (no memory, the list cannot be read).
+ */
+int each_run(const struct each *each, char **operands, size_t count);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTSET_PROBE_H
+#define HOTSET_PROBE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <linux/types.h>
+
+#include "shared.h"
+
+/*
+ * The BPF programs that count page cache accesses: chosen by what the running
+ * kernel has, loaded and attached. Nothing is pinned: all of it goes with the
+ * process, whatever ends it.
+ */
+struct probe;
+
+/* Why it cannot be done, and what would mend it. */
+struct probe_reason {
+	char text[400];
+};
+
+/*
+ * Loads and attaches the programs; with TARGET, SCOPE_TARGET counts those processes
+ * that probe_target names. Nothing is counted before probe_start. Fails with NULL
+ * and the REASON.
+ */
+struct probe *probe_open(bool target, struct probe_reason *reason);
+
+/* Detaches and frees everything. */
+void probe_close(struct probe *probe);
+
+/* Adds the process PID, those it has started and all that they will start. -1 with
+ * ESRCH where there is no such process, or what the system says. */
+int probe_target(struct probe *probe, pid_t pid);
+
+/* Counts from now on. */
+void probe_start(struct probe *probe);
+
+/* The sums since probe_start, in pages. */
+int probe_sums(struct probe *probe, enum scope scope, struct counters *sums);
+
+/* Pages that are filled and not yet accessed, by the ledger's own count. */
+uint64_t probe_pending(const struct probe *probe);
+
+/* Makes room in the ledger where it has become scarce; to be called now and then. */
+void probe_tidy(struct probe *probe);
+
+/* "tracepoint". */
+const char *probe_tier(const struct probe *probe);
+
+/* One line for people: how exact the figures are, and what was attached. */
+int probe_describe(const struct probe *probe, char *text, size_t size);
+
+/* One role: what it is, and the attach point that was chosen for it; NULL behind
+ * the last. */
+const char *probe_role(const struct probe *probe, int role, const char **point);
+
+#endif

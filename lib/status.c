@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "status.h"
+
+const char *
+status_name(enum status status)
+{
+	switch (status) {
+	case STATUS_DONE:
+		return "OK";
+	case STATUS_PART:
+		return "WARNING";
+	case STATUS_FAILED:
+		return "CRITICAL";
+	case STATUS_UNKNOWN:
+		break;
+	}
+	return "UNKNOWN";
+}

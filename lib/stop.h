@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTSET_STOP_H
+#define HOTSET_STOP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Ends long work cleanly: SIGINT, SIGTERM and a time limit only leave a mark,
+ * and interrupt sleeping system calls. The work looks at the mark, undoes its
+ * side effects and prints what it has.
+ */
+
+/* Catches SIGINT and SIGTERM, and after TIMEOUT nanoseconds (0: never) SIGALRM.
+ * SIGPIPE ends the process by itself, as a shell expects (status 141). */
+void stop_catch(uint64_t timeout);
+
+/* In a child, before it runs another program: signals as they were before stop_catch
+ * (a time limit does not pass on to a child). */
+void stop_restore(void);
+
+/* The signal that asked to stop, 0 where none did, SIGALRM for the time limit. */
+int stop_asked(void);
+
+/* Sleeps until DEADLINE on CLOCK_MONOTONIC (UINT64_MAX: for ever), a stop, or
+ * FD (-1: none) is readable; true where the deadline passed first. */
+bool stop_sleep(uint64_t deadline, int fd);
+
+/* Now on CLOCK_MONOTONIC, in nanoseconds. */
+uint64_t stop_now(void);
+
+/* Exit status of work that was stopped: 128 + signal, or OTHERWISE. */
+int stop_status(int otherwise);
+
+#endif
