@@ -20,8 +20,9 @@ export PATH := $(PATH):/usr/sbin:/sbin
 WARNINGS = -Wall -Wextra -Wformat=2 -Wmissing-prototypes -Wshadow -Werror
 CPPFLAGS = -D_GNU_SOURCE -DHOTSET_VERSION='"$(VERSION)"' -Ilib -Ibpf -Ibuild/obj \
 	-isystem build/deps/include -idirafter build/deps/kernel-include
-CFLAGS = -std=gnu11 -Os -g -fno-pie -ffunction-sections -fdata-sections $(WARNINGS)
-LDFLAGS = -static -no-pie -Wl,--gc-sections
+CFLAGS = -std=gnu11 -Os -g -fno-pie -ffunction-sections -fdata-sections \
+	-fno-asynchronous-unwind-tables $(WARNINGS)
+LDFLAGS = -static -no-pie -Wl,--gc-sections -Wl,-z,noseparate-code
 LDLIBS = -lbpf -lelf -lz
 
 TOOLS = $(patsubst cmd/%.c,build/%,$(wildcard cmd/*.c))

@@ -17,8 +17,13 @@
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
+struct super_block {
+	unsigned long s_magic;
+};
+
 struct inode {
 	unsigned short i_mode;
+	struct super_block *i_sb;
 	unsigned long i_ino; /* u64 from 7.2 */
 	long long i_size;
 };
@@ -48,7 +53,8 @@ struct files_struct {
 };
 
 struct task_io_accounting {
-	__u64 syscr; /* read system calls that have returned */
+	__u64 rchar; /* bytes that read calls have returned */
+	__u64 syscr; /* read calls that have returned */
 };
 
 struct thread_info {
@@ -67,6 +73,10 @@ struct pt_regs {
 	unsigned long di, si, dx, r10, r8, orig_ax;
 };
 
+struct bpf_iter__task {
+	struct task_struct *task;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int flags;
@@ -74,6 +84,7 @@ struct task_struct {
 	struct files_struct *files;
 	struct signal_struct *signal;
 	void *io_uring; /* set once the task has used io_uring */
+	void *worker_private; /* of an io_uring worker: struct io_worker */
 	unsigned long min_flt, maj_flt;
 	struct task_io_accounting ioac;
 };
@@ -88,9 +99,18 @@ struct io_cqe {
 	int res;
 };
 
+struct io_wq_work {
+	int cancel_seq;
+};
+
+struct io_worker {
+	struct io_wq_work *cur_work;
+};
+
 struct io_kiocb {
 	unsigned char opcode;
 	struct io_cqe cqe;
+	struct io_wq_work work;
 };
 
 enum pageflags {

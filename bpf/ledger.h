@@ -34,16 +34,14 @@ __u64 ledger_entries;
  */
 struct cache {
 	__u64 mapping;
-	__u32 *hint;
+	__u64 hint;
 };
 
 static inline struct cache
 cache_numbered(__u64 mapping, __u64 ino)
 {
 	/* Fibonacci hashing */
-	__u64 hash = ino * 0x9e3779b97f4a7c15ULL;
-
-	return (struct cache) { mapping, &pending_hints[hash >> (64 - HINT_BITS)] };
+	return (struct cache) { mapping, ino * 0x9e3779b97f4a7c15ULL >> (64 - HINT_BITS) };
 }
 
 static inline struct cache
@@ -52,7 +50,37 @@ cache_of(const struct address_space *mapping)
 	return cache_numbered((__u64)mapping, mapping->host->i_ino);
 }
 
+static inline void
+hint_add(const struct cache *cache, __u64 pages)
+{
+	__sync_fetch_and_add(&pending_hints[cache->hint & (HINTS - 1)], (__u32)pages);
+}
+
+static inline bool
+has_pending(const struct cache *cache)
+{
+	return *(volatile __u32 *)&pending_hints[cache->hint & (HINTS - 1)] != 0;
+}
+
+/* The bits of pages FIRST up to END in the group that begins at page BASE; some are
+ * in it. */
 static inline __u64
+bits_between(__u64 base, __u64 first, __u64 end)
+{
+	__u64 bits = ~0ULL;
+
+	if (first > base)
+		bits &= ~0ULL << ((first - base) & 63);
+	if (end < base + GROUP_PAGES)
+		bits &= ~0ULL >> ((base + GROUP_PAGES - end) & 63);
+	return bits;
+}
+
+/*
+ * The next three are global functions, which the verifier looks at once and not again
+ * on each way that leads to them; it does not know that KEY is never NULL.
+ */
+__noinline __u64
 count_bits(__u64 bits)
 {
 	bits -= bits >> 1 & 0x5555555555555555ULL;
@@ -60,11 +88,6 @@ count_bits(__u64 bits)
 	bits = (bits + (bits >> 4)) & 0x0f0f0f0f0f0f0f0fULL;
 	return bits * 0x0101010101010101ULL >> 56;
 }
-
-/*
- * The next two are global functions, which the verifier looks at once and not again
- * on each way that leads to them; it does not know that KEY is never NULL.
- */
 
 /* Puts BITS into the group's mask; returns how many found no room. */
 __noinline __u64
@@ -94,7 +117,7 @@ group_fill(const struct ledger_key *key, __u64 bits)
 	return count_bits(bits);
 }
 
-/* Takes BITS out of the group's mask; returns how many were in. */
+/* Takes BITS out of the group's mask; returns those that were in. */
 __noinline __u64
 group_take(const struct ledger_key *key, __u64 bits)
 {
@@ -108,7 +131,7 @@ group_take(const struct ledger_key *key, __u64 bits)
 		return 0;
 	taken = __sync_fetch_and_and(&entry->mask, ~bits) & bits;
 	if (bpf_map_lookup_elem(&ledger, key) == entry)
-		return count_bits(taken);
+		return taken;
 	__sync_fetch_and_or(&entry->mask, taken);
 	return 0;
 }
@@ -120,18 +143,10 @@ struct ledger_walk {
 	__u64 pages; /* the result */
 };
 
-/* The bits of the walk's pages in its current group. */
 static inline __u64
 walk_bits(const struct ledger_walk *walk)
 {
-	__u64 base = walk->key.group << GROUP_SHIFT;
-	__u64 bits = ~0ULL;
-
-	if (walk->first > base)
-		bits &= ~0ULL << ((walk->first - base) & 63);
-	if (walk->end < base + GROUP_PAGES)
-		bits &= ~0ULL >> ((base + GROUP_PAGES - walk->end) & 63);
-	return bits;
+	return bits_between(walk->key.group << GROUP_SHIFT, walk->first, walk->end);
 }
 
 static long
@@ -149,7 +164,7 @@ walk_take(__u32 i, void *data)
 {
 	struct ledger_walk *walk = data;
 
-	walk->pages += group_take(&walk->key, walk_bits(walk));
+	walk->pages += count_bits(group_take(&walk->key, walk_bits(walk)));
 	walk->key.group++;
 	return 0;
 }
@@ -173,13 +188,13 @@ ledger_fill(const struct cache *cache, __u64 first, __u64 end)
 	__u32 groups = walk_start(&walk, cache, first, end);
 
 	/* before the bits: whoever could see a bit must see the hint */
-	__sync_fetch_and_add(cache->hint, (__u32)(end - first));
+	hint_add(cache, end - first);
 	if (groups == 1)
 		walk_fill(0, &walk);
 	else
 		bpf_loop(groups, walk_fill, &walk, 0);
 	if (walk.pages)
-		__sync_fetch_and_add(cache->hint, -(__u32)walk.pages);
+		hint_add(cache, -walk.pages);
 	return walk.pages;
 }
 
@@ -190,7 +205,7 @@ ledger_take(const struct cache *cache, __u64 first, __u64 end)
 	struct ledger_walk walk;
 	__u32 groups;
 
-	if (end <= first || !*(volatile __u32 *)cache->hint)
+	if (end <= first || !has_pending(cache))
 		return 0;
 	groups = walk_start(&walk, cache, first, end);
 	if (groups == 1)
@@ -198,7 +213,7 @@ ledger_take(const struct cache *cache, __u64 first, __u64 end)
 	else
 		bpf_loop(groups, walk_take, &walk, 0);
 	if (walk.pages)
-		__sync_fetch_and_add(cache->hint, -(__u32)walk.pages);
+		hint_add(cache, -walk.pages);
 	return walk.pages;
 }
 

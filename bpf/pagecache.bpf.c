@@ -4,12 +4,12 @@
  * page. Programs are named by role; hooks.def says where each is attached.
  */
 #include "ledger.h"
+#include "request.h"
 #include "shared.h"
 #include "syscall.h"
 
-#define BATCH_PAGES  (31 << 9) /* one look-up: 31 folios of at most 2 MiB */
-#define PIPE_PAGES   16
-#define IOCB_DIRECT  (1 << 17) /* 5.10 */
+#define IOCB_DIRECT           (1 << 17) /* 5.10 */
+#define OVERLAYFS_SUPER_MAGIC 0x794c7630
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -33,23 +33,6 @@ struct {
 	__type(key, __u32);
 	__type(value, __u8);
 } targets SEC(".maps");
-
-/*
- * What a task does now. A read call looks pages up batch by batch, and each batch
- * reports the range from its own start to the end of the request: the request is
- * what ties them together.
- */
-struct reader {
-	__u64 mapping, last; /* of the request: its file and its last page */
-	__u64 syscr;         /* read calls that had returned when it began */
-	__u64 index;         /* where the latest batch began */
-	__u64 counted;       /* the page behind the last that was counted */
-	__u64 piece;         /* splice: where the pipe's current fill began */
-	__u64 fault_mapping, fault_index;
-	__u64 fault_serial;  /* the fault that was counted last, plus 1 */
-	bool fault_missed;   /* it was counted as a miss already */
-	bool fault_named;    /* fault_index is this fault's page */
-};
 
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
@@ -147,7 +130,7 @@ BPF_PROG(insert, struct folio *folio)
 	end = first + folio_pages(folio);
 	reader = reader_of(task, 0);
 	faulting = is_faulting(reader, task, mapping, first, end);
-	if (!(task->flags & PF_MEMALLOC_NOFS) && !faulting && !is_reading(task))
+	if (!(task->flags & PF_MEMALLOC_NOFS) && !faulting && !is_reading(task, mapping))
 		return 0;
 	if (is_preload(task))
 		return 0;
@@ -184,54 +167,51 @@ BPF_PROG(evict, struct folio *folio)
 	return 0;
 }
 
-static inline bool
-is_same_request(const struct reader *reader, const struct task_struct *task,
-    const struct address_space *mapping, __u64 index, __u64 last)
+/* Adds what a settled request of TASK came to. */
+static inline void
+settle(struct reader *reader, struct task_struct *task)
 {
-	/* within one request every batch begins behind the one before */
-	return reader->mapping == (__u64)mapping && reader->last == last &&
-	    reader->syscr == task->ioac.syscr && index > reader->index;
+	struct request request;
+	bool target;
+
+	if (!request_settle(reader, task, &request))
+		return;
+	target = is_target(task);
+	COUNT(target, accesses, request.end - request.start);
+	COUNT(target, misses, request.misses);
 }
 
 /*
- * The first page of a request whose first event names INDEX. The kernel is silent
- * about a batch whose last folio it waited for, so the truth is what the call asked.
+ * The page behind the last that a splice can take: the pipe has room for so many
+ * pages, and bytes that start in the middle of one need one page more than the event's
+ * range was cut to.
  */
 static inline __u64
-request_start(const struct reader *reader, const struct task_struct *task,
-    const struct call *call, const struct address_space *mapping, __u64 index)
+splice_end(const struct call *call, __u64 start, __u64 last)
 {
-	__u64 start = call->position >> PAGE_SHIFT;
+	__u64 offset = call->position & (PAGE_SIZE - 1);
+	bool cut = (call->position + call->length - 1) >> PAGE_SHIFT != last;
 
-	if (call->kind == CALL_SPLICE && reader->mapping == (__u64)mapping &&
-	    reader->syscr == task->ioac.syscr && !call->single)
-		start = reader->counted; /* a later piece goes on where the last ended */
-	else if (!call->positioned)
-		return index;
-	if (start > index || (call->kind == CALL_SPLICE && index - start >= PIPE_PAGES))
-		return index;
-	return start;
+	return call->positioned && offset && (cut || last - start == PIPE_PAGES) ? last : last + 1;
 }
 
-/*
- * The page behind the last that a splice can take: the pipe holds a fixed number of
- * pages, and bytes that start in the middle of one need one page more than the
- * event's range was cut to.
- */
-static inline __u64
-splice_end(struct reader *reader, const struct call *call, __u64 index, __u64 last)
+/* What is not a read call has no figure of bytes to settle by: its pages count at once,
+ * those that lie in the file now. */
+static inline void
+count_at_once(struct request *request, struct task_struct *task, __u64 index, __u64 end)
 {
-	__u64 end = last + 1;
-	bool clipped = call->length &&
-	    (call->position + call->length - 1) >> PAGE_SHIFT != last;
+	__u64 from = request->index, pages = 0;
+	bool target = is_target(task);
 
-	if (call->single && call->positioned && clipped)
-		return call->position & (PAGE_SIZE - 1) ? last : end;
-	if (call->single && last - reader->piece != PIPE_PAGES)
-		return end;
-	if (index >= reader->piece + PIPE_PAGES)
-		reader->piece = reader->counted;
-	return end < reader->piece + PIPE_PAGES ? end : reader->piece + PIPE_PAGES;
+	if (end > request->end) {
+		pages = end - request->end;
+		request->end = end;
+	}
+	request->index = index;
+	if (end > index + BATCH_PAGES)
+		end = index + BATCH_PAGES;
+	COUNT(target, accesses, pages);
+	COUNT(target, misses, ledger_take(&request->cache, from, end));
 }
 
 /* Read, also by splice: one event for each batch of folios that was looked up. */
@@ -240,48 +220,51 @@ int
 BPF_PROG(read_pages, struct address_space *mapping, unsigned long index, unsigned long last)
 {
 	struct task_struct *task = current_task();
+	struct request *request;
 	struct reader *reader;
-	struct cache cache;
 	struct call call;
-	__u64 end, from, size, pages = 0;
-	bool target;
+	__u64 end, size;
 
 	if (!counting || !is_regular(mapping))
 		return 0;
-	call_current(task, &call);
+	call_current(task, mapping, &call);
 	if (call.kind == CALL_URING)
 		return 0;
 	reader = reader_of(task, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!reader)
 		return 0;
-	if (is_same_request(reader, task, mapping, index, last))
-		from = reader->index;
-	else {
-		from = request_start(reader, task, &call, mapping, index);
-		reader->mapping = (__u64)mapping;
-		reader->last = last;
-		reader->syscr = task->ioac.syscr;
-		reader->counted = from;
-		reader->piece = from;
+	request = &reader->request;
+	if (!is_same_request(request, task, &call, mapping, index, last)) {
+		settle(reader, task);
+		request_begin(request, task, &call, mapping, index, last);
+		if (is_settled_by_bytes(&call, request->start))
+			reader->held = ++reader->generation;
 	}
-	reader->index = index;
-
 	/* the range is not cut to the file's size, which may change meanwhile */
 	size = size_pages(mapping->host->i_size);
-	end = call.kind == CALL_SPLICE ? splice_end(reader, &call, index, last) : last + 1;
+	end = call.kind == CALL_SPLICE ? splice_end(&call, request->start, last) : last + 1;
 	if (end > size)
 		end = size;
-	if (end > reader->counted) {
-		pages = end - reader->counted;
-		reader->counted = end;
-	}
-	/* what the batches before took is out; what lies beyond this one comes later */
-	if (end > index + BATCH_PAGES)
-		end = index + BATCH_PAGES;
-	target = is_target(task);
-	cache = cache_of(mapping);
-	COUNT(target, accesses, pages);
-	COUNT(target, misses, ledger_take(&cache, from, end));
+	if (is_settled_by_bytes(&call, request->start))
+		request_advance(request, index, end);
+	else
+		count_at_once(request, task, index, end);
+	return 0;
+}
+
+/* Run over all tasks when figures are taken: calls that have returned count. */
+SEC("iter/task")
+int
+settle_returned(struct bpf_iter__task *context)
+{
+	struct task_struct *task = context->task;
+	struct reader *reader;
+
+	if (!task)
+		return 0;
+	reader = reader_of(task, 0);
+	if (reader && reader->held && task->ioac.syscr != reader->request.syscr)
+		settle(reader, task);
 	return 0;
 }
 
@@ -318,6 +301,9 @@ BPF_PROG(uring_complete, void *ring, void *argument)
 	mapping = BPF_CORE_READ(iocb, ki_filp, f_mapping);
 	host = BPF_CORE_READ(mapping, host);
 	if ((BPF_CORE_READ(host, i_mode) & S_IFMT) != S_IFREG)
+		return 0;
+	/* overlayfs reads from another file, in a worker: counted there */
+	if (BPF_CORE_READ(host, i_sb, s_magic) == OVERLAYFS_SUPER_MAGIC)
 		return 0;
 	end = BPF_CORE_READ(iocb, ki_pos);
 	start = end - result;
@@ -424,13 +410,16 @@ BPF_PROG(task_fork, struct task_struct *parent, struct task_struct *child)
 	return 0;
 }
 
-/* Its number may go to a stranger once the last thread is gone. */
+/* What it read last counts; its number may go to a stranger once all threads are gone. */
 SEC("tp_btf")
 int
 BPF_PROG(task_exit, struct task_struct *task)
 {
+	struct reader *reader = reader_of(task, 0);
 	__u32 tgid = task->tgid;
 
+	if (reader)
+		settle(reader, task);
 	if (task->signal->live.counter == 0)
 		bpf_map_delete_elem(&targets, &tgid);
 	return 0;

@@ -68,17 +68,28 @@ is_preload(const struct task_struct *task)
 enum call_kind {
 	CALL_OTHER,  /* position unknown: exec, io_submit, kernel threads, 32 bit */
 	CALL_READ,
-	CALL_SPLICE, /* pages go through a pipe, at most 16 at a time */
+	CALL_SEND,   /* sendfile: as a read, but piece by piece through a pipe */
+	CALL_SPLICE, /* one piece, through the caller's own pipe */
 	CALL_URING,  /* counted where its requests complete */
 };
 
 struct call {
 	enum call_kind kind;
-	bool single;     /* splice(2): one piece a call, through the caller's own pipe */
 	bool positioned; /* the next is known */
 	__u64 position;  /* in the file, bytes, where the call started */
-	__u64 length;    /* bytes asked for, 0: unknown */
+	__u64 length;    /* of a splice: bytes asked for */
 };
+
+#define PIPE_PAGES 16 /* of a pipe of the default size */
+
+/* A read call whose first page START is the call's own: what it returns in bytes says
+ * where it ended. */
+static inline bool
+is_settled_by_bytes(const struct call *call, __u64 start)
+{
+	return (call->kind == CALL_READ || call->kind == CALL_SEND) && call->positioned &&
+	    call->position >> PAGE_SHIFT == start;
+}
 
 /* The file position of descriptor FD, which a call changes only as it returns. */
 static inline bool
@@ -107,29 +118,51 @@ offset_position(
 	return bpf_probe_read_user(position, sizeof *position, (void *)offset) == 0;
 }
 
+/*
+ * The position of what an io_uring worker does now, where the file it was given is not
+ * the one that is read: a stacked file system (overlayfs) reads from the file below.
+ */
+static inline bool
+stacked_position(
+    const struct task_struct *task, const struct address_space *mapping, __u64 *position)
+{
+	struct io_worker *worker = task->worker_private;
+	struct io_wq_work *work = BPF_CORE_READ(worker, cur_work);
+	struct kiocb *iocb;
+
+	if (!work)
+		return false;
+	/* a read's own data lies at the start of the request */
+	iocb = (void *)work - bpf_core_field_offset(struct io_kiocb, work);
+	if (BPF_CORE_READ(iocb, ki_filp, f_mapping) == mapping)
+		return false;
+	*position = BPF_CORE_READ(iocb, ki_pos);
+	return true;
+}
+
+/* The call that reads pages of MAPPING now. */
 static inline void
-call_current(const struct task_struct *task, struct call *call)
+call_current(
+    const struct task_struct *task, const struct address_space *mapping, struct call *call)
 {
 	const struct pt_regs *regs = (const void *)bpf_task_pt_regs((void *)task);
 	long number = call_number(task, regs);
 
 	*call = (struct call) { .kind = CALL_READ };
 	if (task->flags & (PF_IO_WORKER | PF_USER_WORKER)) {
-		call->kind = CALL_URING;
+		call->positioned = task->flags & PF_IO_WORKER &&
+		    stacked_position(task, mapping, &call->position);
+		call->kind = call->positioned ? CALL_OTHER : CALL_URING;
 		return;
 	}
 	if (task->thread_info.status & TS_COMPAT)
 		number = NO_CALL;
 	switch (number) {
 	case NR_READ:
-		call->length = regs->dx;
-		/* fall through */
 	case NR_READV:
 		call->positioned = file_position(task, regs->di, &call->position);
 		return;
 	case NR_PREAD64:
-		call->length = regs->dx;
-		/* fall through */
 	case NR_PREADV:
 		call->positioned = true;
 		call->position = regs->r10;
@@ -141,15 +174,13 @@ call_current(const struct task_struct *task, struct call *call)
 			call->positioned = file_position(task, regs->di, &call->position);
 		return;
 	case NR_SENDFILE:
-		call->kind = CALL_SPLICE;
+		call->kind = CALL_SEND;
 		call->positioned = offset_position(task, regs->dx, regs->si, &call->position);
 		return;
 	case NR_SPLICE:
-		call->single = true;
-		call->length = regs->r8;
-		/* fall through */
 	case NR_COPY_FILE_RANGE:
-		call->kind = CALL_SPLICE;
+		call->kind = number == NR_SPLICE ? CALL_SPLICE : CALL_SEND;
+		call->length = regs->r8;
 		call->positioned = offset_position(task, regs->si, regs->di, &call->position);
 		return;
 	case NR_IO_URING_ENTER:
@@ -166,11 +197,11 @@ call_current(const struct task_struct *task, struct call *call)
 /* Whether the current task is in a read call: what it inserts then is a fill, also
  * where the kernel's readahead found no memory and the read went on without it. */
 static inline bool
-is_reading(const struct task_struct *task)
+is_reading(const struct task_struct *task, const struct address_space *mapping)
 {
 	struct call call;
 
-	call_current(task, &call);
+	call_current(task, mapping, &call);
 	return call.kind == CALL_READ;
 }
 

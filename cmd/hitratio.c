@@ -127,7 +127,8 @@ take_moment(struct run *run, struct moment *moment)
 	struct counters all;
 
 	moment->at = stop_now();
-	if (probe_sums(run->probe, run->scope, &moment->sums) < 0 ||
+	if (probe_settle(run->probe) < 0 ||
+	    probe_sums(run->probe, run->scope, &moment->sums) < 0 ||
 	    probe_sums(run->probe, SCOPE_ALL, &all) < 0) {
 		diag_error("cannot read the counters: %s", strerror(errno));
 		return -1;
@@ -248,6 +249,7 @@ begin(struct run *run)
 	if (take_moment(run, &run->start) < 0)
 		return STATUS_FAILED;
 	run->last = run->start;
+	describe(run); /* whoever reads it knows that counting has begun */
 	return STATUS_DONE;
 }
 
@@ -350,7 +352,6 @@ run_with(struct run *run)
 		diag_error("%s", reason.text);
 		return STATUS_UNKNOWN;
 	}
-	describe(run);
 	if (opt->command)
 		status = watch_command(run, opt->command);
 	else if (opt->pid)

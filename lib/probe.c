@@ -54,7 +54,7 @@ static const struct {
 	[ROLE_DIRTY] = { .name = "dirty" },
 	[ROLE_URING] = { .name = "io_uring", .optional = true },
 	[ROLE_FORK] = { .name = "fork", .targets = true },
-	[ROLE_EXIT] = { .name = "exit", .targets = true },
+	[ROLE_EXIT] = { .name = "exit" },
 };
 
 static const struct hook {
@@ -73,6 +73,7 @@ struct probe {
 	struct pagecache *programs;
 	const struct hook *chosen[ROLES];
 	struct bpf_link *links[ROLES];
+	struct bpf_link *settling;
 	unsigned ledger_size;
 	int processors;
 };
@@ -160,6 +161,7 @@ choose_all(struct probe *probe, bool target, struct probe_reason *reason)
 	bpf_object__for_each_program(program, probe->programs->obj)
 		bpf_program__set_autoload(program, false);
 	bpf_program__set_autoload(probe->programs->progs.sweep, true);
+	bpf_program__set_autoload(probe->programs->progs.settle_returned, true);
 	for (int role = 0; role < ROLES; role++)
 		if (choose(probe, (enum role)role, target, reason) < 0)
 			return -1;
@@ -197,6 +199,11 @@ attach_all(struct probe *probe, struct probe_reason *reason)
 			explain(reason, "cannot attach to %s: %s", hook->point, strerror(errno));
 			return -1;
 		}
+	}
+	probe->settling = bpf_program__attach_iter(probe->programs->progs.settle_returned, NULL);
+	if (!probe->settling) {
+		explain(reason, "cannot look at all tasks: %s", strerror(errno));
+		return -1;
 	}
 	return 0;
 }
@@ -272,6 +279,7 @@ probe_close(struct probe *probe)
 		return;
 	for (int role = 0; role < ROLES; role++)
 		bpf_link__destroy(probe->links[role]);
+	bpf_link__destroy(probe->settling);
 	pagecache__destroy(probe->programs);
 	free(probe);
 }
@@ -297,6 +305,22 @@ void
 probe_start(struct probe *probe)
 {
 	__atomic_store_n(&probe->programs->bss->counting, true, __ATOMIC_SEQ_CST);
+}
+
+int
+probe_settle(struct probe *probe)
+{
+	int fd = bpf_iter_create(bpf_link__fd(probe->settling));
+	char nothing[64];
+	ssize_t n;
+
+	if (fd < 0)
+		return -1;
+	do
+		n = read(fd, nothing, sizeof nothing);
+	while (n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN)));
+	close(fd);
+	return n < 0 ? -1 : 0;
 }
 
 int

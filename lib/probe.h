@@ -39,6 +39,10 @@ int probe_target(struct probe *probe, pid_t pid);
 /* Counts from now on. */
 void probe_start(struct probe *probe);
 
+/* Brings the sums up to date: counts the read calls that have returned by now. To be
+ * called before sums are taken. */
+int probe_settle(struct probe *probe);
+
 /* The sums since probe_start, in pages. */
 int probe_sums(struct probe *probe, enum scope scope, struct counters *sums);
 

@@ -15,6 +15,7 @@ LIBBPF = $(OUT)/src/libbpf
 # One section per function lets the linker's --gc-sections leave out whatever
 # a program does not call, which is most of these libraries.
 FLAGS = -Os -g0 -fno-pie -ffunction-sections -fdata-sections \
+	-fno-asynchronous-unwind-tables \
 	-D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 $(DEPS_CFLAGS)
 
 # musl's compiler does not see the kernel's user headers. Their own folder,

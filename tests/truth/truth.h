@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTSET_TRUTH_H
+#define HOTSET_TRUTH_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/*
+ * Workloads whose page cache hits and misses are known by construction: a file is
+ * brought into a known state, mincore confirms it, and every access is counted page
+ * by page as it returns.
+ */
+
+#define PAGE ((size_t)4096)
+
+/* What must have been counted; shared between the processes of one case. */
+struct truth {
+	atomic_ullong accesses, misses;
+};
+
+enum state {
+	COLD,
+	WARM,
+	HALF,       /* the first half is in memory */
+	EVERY_4TH,  /* every fourth page is */
+	MIXED,      /* half of the pages, at random */
+};
+
+/* A file of the case, and which of its pages are in memory or have been accessed. */
+struct file {
+	char path[4096];
+	int fd;
+	size_t pages;         /* of the file as it was made; room for twice as many */
+	off_t size;
+	enum state state;
+	atomic_uchar *cached; /* shared between processes */
+};
+
+/* Makes PATH with PAGES pages of data. */
+void file_make(struct file *file, const char *path, off_t size);
+
+/* Brings the file into STATE and confirms it; the caller may read through fd then. */
+void file_set(struct file *file, enum state state);
+
+/* Whether memory still holds what file_set left; takes the truth from mincore. */
+bool file_holds(struct file *file);
+
+/* Whether what was in memory or was accessed is still there; it was evicted in between
+ * where not, and the truth is unknown. */
+bool file_kept(struct file *file);
+
+/* Bytes OFFSET up to OFFSET + LENGTH of FILE were read. */
+void file_accessed(struct file *file, struct truth *truth, off_t offset, ssize_t length);
+
+void file_remove(struct file *file);
+
+/* What of hitratio's figures the truth settles. */
+enum checks {
+	MISSES = 1,
+	HITS = 2,
+	EXACT = MISSES | HITS,
+	FAULT_MISSES = 4, /* instead of misses: mapped files */
+	/*
+	 * Nine in ten of what the other two do not settle, and never more than there
+	 * were: the kernel reports nothing at all of a read that is cut off at a page
+	 * which somebody is just bringing in or writing.
+	 */
+	MOST = 8,
+};
+
+/* What a case works with. */
+struct work {
+	const char *folder;
+	size_t pages;
+	struct file file;
+	struct file *others;     /* further files of the case, in their own states */
+	size_t other_count;
+	struct truth *truth;
+};
+
+struct workload {
+	const char *name;
+	int checks;
+	enum state state;
+	void (*prepare)(struct work *work); /* after the file is made; may be NULL */
+	void (*run)(struct work *work);
+};
+
+extern const struct workload workloads[]; /* ends with a NULL name */
+
+/* Ends the program: the workload itself went wrong. */
+_Noreturn void broken(const char *what);
+
+/* Pseudo-random, the same in each run. */
+uint32_t draw(uint32_t below);
+
+/* Reads by io_uring, up to DEPTH at once: COUNT requests of SIZE bytes at OFFSETS. */
+bool uring_read(struct file *file, struct truth *truth, const off_t *offsets, size_t count,
+    size_t size, unsigned depth, bool async);
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "truth.h"
+
+#include <errno.h>
+#include <linux/io_uring.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+struct ring {
+	int fd;
+	struct io_uring_sqe *entries;
+	unsigned *tail, *mask, *array;
+	unsigned *done_head, *done_tail, *done_mask;
+	struct io_uring_cqe *done;
+};
+
+static bool
+ring_open(struct ring *ring, unsigned depth)
+{
+	struct io_uring_params params = { 0 };
+	char *submit, *complete;
+
+	ring->fd = (int)syscall(SYS_io_uring_setup, depth, &params);
+	if (ring->fd < 0)
+		return false;
+	submit = mmap(NULL, params.sq_off.array + params.sq_entries * sizeof(unsigned),
+	    PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, IORING_OFF_SQ_RING);
+	complete = mmap(NULL, params.cq_off.cqes + params.cq_entries * sizeof(struct io_uring_cqe),
+	    PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, IORING_OFF_CQ_RING);
+	ring->entries = mmap(NULL, params.sq_entries * sizeof(struct io_uring_sqe),
+	    PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, IORING_OFF_SQES);
+	if (submit == MAP_FAILED || complete == MAP_FAILED || ring->entries == MAP_FAILED)
+		broken("io_uring mmap");
+	ring->tail = (unsigned *)(submit + params.sq_off.tail);
+	ring->mask = (unsigned *)(submit + params.sq_off.ring_mask);
+	ring->array = (unsigned *)(submit + params.sq_off.array);
+	ring->done_head = (unsigned *)(complete + params.cq_off.head);
+	ring->done_tail = (unsigned *)(complete + params.cq_off.tail);
+	ring->done_mask = (unsigned *)(complete + params.cq_off.ring_mask);
+	ring->done = (struct io_uring_cqe *)(complete + params.cq_off.cqes);
+	return true;
+}
+
+static void
+ring_put(struct ring *ring, int fd, void *buffer, size_t size, off_t offset, bool async)
+{
+	unsigned tail = *ring->tail, slot = tail & *ring->mask;
+	struct io_uring_sqe *entry = &ring->entries[slot];
+
+	memset(entry, 0, sizeof *entry);
+	entry->opcode = IORING_OP_READ;
+	entry->flags = async ? IOSQE_ASYNC : 0;
+	entry->fd = fd;
+	entry->off = (uint64_t)offset;
+	entry->addr = (uint64_t)(uintptr_t)buffer;
+	entry->len = (unsigned)size;
+	entry->user_data = (uint64_t)offset;
+	ring->array[slot] = slot;
+	__atomic_store_n(ring->tail, tail + 1, __ATOMIC_RELEASE);
+}
+
+/* Counts what is complete; returns how many requests that were. */
+static unsigned
+ring_reap(struct ring *ring, struct file *file, struct truth *truth)
+{
+	unsigned head = *ring->done_head, n = 0;
+
+	for (; head != __atomic_load_n(ring->done_tail, __ATOMIC_ACQUIRE); head++, n++) {
+		struct io_uring_cqe *done = &ring->done[head & *ring->done_mask];
+
+		errno = done->res < 0 ? -done->res : 0;
+		file_accessed(file, truth, (off_t)done->user_data, done->res);
+	}
+	__atomic_store_n(ring->done_head, head, __ATOMIC_RELEASE);
+	return n;
+}
+
+bool
+uring_read(struct file *file, struct truth *truth, const off_t *offsets, size_t count,
+    size_t size, unsigned depth, bool async)
+{
+	struct ring ring;
+	char *buffer = malloc(size);
+	size_t put = 0, reaped = 0;
+
+	if (!buffer)
+		broken("memory");
+	if (!ring_open(&ring, depth))
+		return false;
+	while (reaped < count) {
+		unsigned fresh = 0;
+
+		for (; put < count && put - reaped < depth; put++, fresh++)
+			ring_put(&ring, file->fd, buffer, size, offsets[put], async);
+		if (syscall(SYS_io_uring_enter, ring.fd, fresh, 1, IORING_ENTER_GETEVENTS, NULL, 0) < 0)
+			broken("io_uring_enter");
+		reaped += ring_reap(&ring, file, truth);
+	}
+	close(ring.fd);
+	free(buffer);
+	return true;
+}
