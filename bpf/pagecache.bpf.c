@@ -41,28 +41,26 @@ struct {
 	__type(value, struct reader);
 } readers SEC(".maps");
 
-#define ADD(scope, member, pages)                                                        \
-	do {                                                                             \
-		struct counters *sum = scope_sums(scope);                                \
-		if (sum)                                                                 \
-			__sync_fetch_and_add(&sum->member, pages);                       \
-	} while (0)
-
-/* Adds to everybody's sum and, for a task that was asked about, to the target's. */
-#define COUNT(target, member, pages)                                                     \
-	do {                                                                             \
-		__u64 n = pages;                                                         \
-		if (n) {                                                                 \
-			ADD(SCOPE_ALL, member, n);                                       \
-			if (target)                                                      \
-				ADD(SCOPE_TARGET, member, n);                            \
-		}                                                                        \
-	} while (0)
-
-static inline struct counters *
-scope_sums(__u32 scope)
+static inline void
+add(__u32 scope, __u32 counter, __u64 pages)
 {
-	return bpf_map_lookup_elem(&sums, &scope);
+	struct counters *counters = bpf_map_lookup_elem(&sums, &scope);
+
+	if (counters && counter < COUNTERS)
+		__sync_fetch_and_add(&counters->of[counter], pages);
+}
+
+/* Adds PAGES to everybody's sum and, for a task that was asked about, to the target's. A
+ * global function: one copy of its code, and the verifier looks at it once. */
+__noinline int
+count(__u32 counter, __u64 pages, bool target)
+{
+	if (!pages)
+		return 0;
+	add(SCOPE_ALL, counter, pages);
+	if (target)
+		add(SCOPE_TARGET, counter, pages);
+	return 0;
 }
 
 static inline bool
@@ -85,7 +83,7 @@ reader_of(struct task_struct *task, __u64 flags)
 	struct reader *reader = bpf_task_storage_get(&readers, (void *)task, NULL, flags);
 
 	if (!reader && flags)
-		COUNT(is_target(task), unseen, 1);
+		count(UNSEEN, 1, is_target(task));
 	return reader;
 }
 
@@ -136,18 +134,18 @@ BPF_PROG(insert, struct folio *folio)
 		return 0;
 	target = is_target(task);
 	cache = cache_of(mapping);
-	COUNT(target, fills, end - first);
+	count(FILLS, end - first, target);
 	if (faulting && !reader->fault_missed) {
 		/* its first access is under way, and has no event of its own */
 		reader->fault_missed = true;
-		COUNT(target, fault_misses, 1);
+		count(FAULT_MISSES, 1, target);
 		if (reader->fault_index > first)
 			lost += ledger_fill(&cache, first, reader->fault_index);
 		if (reader->fault_index + 1 < end)
 			lost += ledger_fill(&cache, reader->fault_index + 1, end);
 	} else
 		lost = ledger_fill(&cache, first, end);
-	COUNT(target, lost, lost);
+	count(LOST, lost, target);
 	return 0;
 }
 
@@ -163,7 +161,7 @@ BPF_PROG(evict, struct folio *folio)
 	if (!counting || !is_regular(mapping))
 		return 0;
 	cache = cache_of(mapping);
-	COUNT(false, waste, ledger_take(&cache, first, first + folio_pages(folio)));
+	count(WASTE, ledger_take(&cache, first, first + folio_pages(folio)), false);
 	return 0;
 }
 
@@ -177,8 +175,8 @@ settle(struct reader *reader, struct task_struct *task)
 	if (!request_settle(reader, task, &request))
 		return;
 	target = is_target(task);
-	COUNT(target, accesses, request.end - request.start);
-	COUNT(target, misses, request.misses);
+	count(ACCESSES, request.end - request.start, target);
+	count(MISSES, request.misses, target);
 }
 
 /*
@@ -210,8 +208,8 @@ count_at_once(struct request *request, struct task_struct *task, __u64 index, __
 	request->index = index;
 	if (end > index + BATCH_PAGES)
 		end = index + BATCH_PAGES;
-	COUNT(target, accesses, pages);
-	COUNT(target, misses, ledger_take(&request->cache, from, end));
+	count(ACCESSES, pages, target);
+	count(MISSES, ledger_take(&request->cache, from, end), target);
 }
 
 /* Read, also by splice: one event for each batch of folios that was looked up. */
@@ -313,8 +311,8 @@ BPF_PROG(uring_complete, void *ring, void *argument)
 	cache = cache_numbered((__u64)mapping, BPF_CORE_READ(host, i_ino));
 	start >>= PAGE_SHIFT;
 	end = size_pages(end);
-	COUNT(target, accesses, end - start);
-	COUNT(target, misses, ledger_take(&cache, start, end));
+	count(ACCESSES, end - start, target);
+	count(MISSES, ledger_take(&cache, start, end), target);
 	return 0;
 }
 
@@ -329,7 +327,7 @@ begin_fault(struct reader *reader, struct task_struct *task)
 	reader->fault_serial = serial;
 	reader->fault_missed = false;
 	reader->fault_named = false;
-	COUNT(is_target(task), faults, 1);
+	count(FAULTS, 1, is_target(task));
 }
 
 /* Fault: before the page is looked up, and again when the fault is retried. */
@@ -355,7 +353,7 @@ BPF_PROG(fault, struct address_space *mapping, unsigned long index)
 	taken = ledger_take(&cache, index, index + 1);
 	if (taken)
 		reader->fault_missed = true;
-	COUNT(is_target(task), fault_misses, taken);
+	count(FAULT_MISSES, taken, is_target(task));
 	return 0;
 }
 
@@ -382,10 +380,10 @@ BPF_PROG(map_pages, struct address_space *mapping, unsigned long first, unsigned
 	/* the event does not say which page faulted: one of those that were filled */
 	if (!reader->fault_missed && !reader->fault_named) {
 		reader->fault_missed = true;
-		COUNT(is_target(task), fault_misses, 1);
+		count(FAULT_MISSES, 1, is_target(task));
 		taken--;
 	}
-	COUNT(is_target(task), mapped, taken);
+	count(MAPPED, taken, is_target(task));
 	return 0;
 }
 
@@ -394,7 +392,7 @@ int
 BPF_PROG(dirty, struct folio *folio, struct address_space *mapping)
 {
 	if (counting && is_regular(mapping))
-		COUNT(is_target(current_task()), dirties, folio_pages(folio));
+		count(DIRTIES, folio_pages(folio), is_target(current_task()));
 	return 0;
 }
 

@@ -7,18 +7,23 @@
  * this file.
  */
 
-/* Sums since the probes were attached, in pages, one set per processor. */
+/* What is counted, in pages, since the probes were attached. */
+enum counter {
+	ACCESSES,     /* pages that buffered reads overlapped */
+	MISSES,       /* of these, the first access to a filled page */
+	FAULTS,       /* page faults on file mappings */
+	FAULT_MISSES, /* of these, the first access to a filled page */
+	MAPPED,       /* filled pages that fault-around mapped */
+	FILLS,        /* pages put into the cache for a read, a fault or readahead */
+	WASTE,        /* filled, evicted, never accessed */
+	LOST,         /* filled, but the ledger had no room */
+	DIRTIES,      /* pages that went from clean to dirty */
+	UNSEEN,       /* events without task storage: not counted at all */
+	COUNTERS,
+};
+
 struct counters {
-	__u64 accesses;     /* pages that buffered reads overlapped */
-	__u64 misses;       /* of these, the first access to a filled page */
-	__u64 faults;       /* page faults on file mappings */
-	__u64 fault_misses; /* of these, the first access to a filled page */
-	__u64 mapped;       /* filled pages that fault-around mapped */
-	__u64 fills;        /* pages put into the cache for a read, a fault or readahead */
-	__u64 waste;        /* filled, evicted, never accessed */
-	__u64 lost;         /* filled, but the ledger had no room */
-	__u64 dirties;      /* pages that went from clean to dirty */
-	__u64 unseen;       /* events without task storage: not counted at all */
+	__u64 of[COUNTERS];
 };
 
 /* Whose sums: everybody's, and those of the processes that --pid or a command name. */

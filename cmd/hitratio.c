@@ -133,8 +133,8 @@ take_moment(struct run *run, struct moment *moment)
 		diag_error("cannot read the counters: %s", strerror(errno));
 		return -1;
 	}
-	moment->waste = all.waste;
-	moment->lost = all.lost;
+	moment->waste = all.of[WASTE];
+	moment->lost = all.of[LOST];
 	return 0;
 }
 
@@ -147,21 +147,21 @@ meminfo_value(uint64_t bytes)
 static void
 set_values(struct out_value *values, const struct moment *from, const struct moment *to)
 {
-	uint64_t accesses = to->sums.accesses - from->sums.accesses;
-	uint64_t misses = to->sums.misses - from->sums.misses;
+	uint64_t accesses = to->sums.of[ACCESSES] - from->sums.of[ACCESSES];
+	uint64_t misses = to->sums.of[MISSES] - from->sums.of[MISSES];
 
 	values[F_INTERVAL] = out_real((double)(to->at - from->at) / NSEC);
 	values[F_ACCESSES] = out_number(accesses);
 	values[F_HITS] = out_number(accesses - misses);
 	values[F_MISSES] = out_number(misses);
 	values[F_RATIO] = out_percent(accesses - misses, accesses);
-	values[F_FAULTS] = out_number(to->sums.faults - from->sums.faults);
-	values[F_FAULT_MISSES] = out_number(to->sums.fault_misses - from->sums.fault_misses);
-	values[F_MAPPED] = out_number(to->sums.mapped - from->sums.mapped);
-	values[F_FILLS] = out_number(to->sums.fills - from->sums.fills);
+	values[F_FAULTS] = out_number(to->sums.of[FAULTS] - from->sums.of[FAULTS]);
+	values[F_FAULT_MISSES] = out_number(to->sums.of[FAULT_MISSES] - from->sums.of[FAULT_MISSES]);
+	values[F_MAPPED] = out_number(to->sums.of[MAPPED] - from->sums.of[MAPPED]);
+	values[F_FILLS] = out_number(to->sums.of[FILLS] - from->sums.of[FILLS]);
 	values[F_WASTE] = out_number(to->waste - from->waste);
 	values[F_LOST] = out_number(to->lost - from->lost);
-	values[F_DIRTIES] = out_number(to->sums.dirties - from->sums.dirties);
+	values[F_DIRTIES] = out_number(to->sums.of[DIRTIES] - from->sums.of[DIRTIES]);
 }
 
 static int
@@ -212,13 +212,13 @@ account(const struct run *run)
 		return;
 	diag_detail("fills %llu = misses %llu + fault misses %llu + mapped %llu + waste %llu + "
 		    "pending %llu + lost %llu",
-	    (unsigned long long)all.fills, (unsigned long long)all.misses,
-	    (unsigned long long)all.fault_misses, (unsigned long long)all.mapped,
-	    (unsigned long long)all.waste, (unsigned long long)probe_pending(run->probe),
-	    (unsigned long long)all.lost);
-	if (all.unseen)
+	    (unsigned long long)all.of[FILLS], (unsigned long long)all.of[MISSES],
+	    (unsigned long long)all.of[FAULT_MISSES], (unsigned long long)all.of[MAPPED],
+	    (unsigned long long)all.of[WASTE], (unsigned long long)probe_pending(run->probe),
+	    (unsigned long long)all.of[LOST]);
+	if (all.of[UNSEEN])
 		diag_error("%llu events were not counted: no memory for task storage",
-		    (unsigned long long)all.unseen);
+		    (unsigned long long)all.of[UNSEEN]);
 }
 
 /* Reports each interval until the count is reached, the process watched by FD has

@@ -326,7 +326,6 @@ probe_settle(struct probe *probe)
 int
 probe_sums(struct probe *probe, enum scope scope, struct counters *sums)
 {
-	size_t words = sizeof *sums / sizeof(__u64);
 	struct counters *each = calloc((size_t)probe->processors, sizeof *each);
 	__u32 key = scope;
 	int failed;
@@ -336,8 +335,8 @@ probe_sums(struct probe *probe, enum scope scope, struct counters *sums)
 	failed = bpf_map_lookup_elem(bpf_map__fd(probe->programs->maps.sums), &key, each);
 	memset(sums, 0, sizeof *sums);
 	for (int i = 0; !failed && i < probe->processors; i++)
-		for (size_t word = 0; word < words; word++)
-			((__u64 *)sums)[word] += ((const __u64 *)&each[i])[word];
+		for (int counter = 0; counter < COUNTERS; counter++)
+			sums->of[counter] += each[i].of[counter];
 	free(each);
 	return failed ? -1 : 0;
 }

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "budget.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cgroup.h"
+#include "meminfo.h"
+
+/*
+ * Kept free: the kernel starts to reclaim some way above nothing (its watermarks
+ * are about 1 % of RAM), and what we read takes page tables and inodes besides.
+ * A cgroup is charged in batches, and its other members go on running.
+ */
+#define RAM_RESERVE(total)   ((total) / 32)
+#define GROUP_RESERVE(limit) ((limit) / 16)
+
+static uint64_t
+less(uint64_t bytes, uint64_t reserve)
+{
+	return bytes > reserve ? bytes - reserve : 0;
+}
+
+static int
+read_ram(const char *root, struct budget *budget)
+{
+	struct meminfo info;
+	char *path = NULL;
+	uint64_t idle;
+
+	if (asprintf(&path, "%s%s", root, MEMINFO_PATH) < 0) {
+		errno = ENOMEM;
+		return -1;
+	}
+	meminfo_read(path, &info); /* where it fails, every field is unknown */
+	free(path);
+	if (info.total == MEMINFO_UNKNOWN)
+		return 0;
+	budget->whole = info.total;
+	if (info.free == MEMINFO_UNKNOWN)
+		return 0;
+	idle = info.inactive_file == MEMINFO_UNKNOWN ? 0 : info.inactive_file;
+	budget->room = less(info.free + idle, RAM_RESERVE(info.total));
+	budget->room_limit = info.total;
+	return 0;
+}
+
+static int
+apply_group(struct budget *budget, const struct cgroup *cgroup)
+{
+	uint64_t bytes;
+	const struct cgroup_level *level = cgroup_tightest(cgroup, &bytes);
+
+	if (level && bytes < budget->whole) {
+		budget->whole = bytes;
+		budget->whole_group = strdup(level->path);
+		if (!budget->whole_group)
+			return -1;
+	}
+	level = cgroup_least_room(cgroup, &bytes);
+	if (!level)
+		return 0;
+	bytes = less(bytes, GROUP_RESERVE(cgroup_limit_of(level)));
+	if (bytes < budget->room) {
+		budget->room = bytes;
+		budget->room_limit = cgroup_limit_of(level);
+		budget->room_group = strdup(level->path);
+		if (!budget->room_group)
+			return -1;
+	}
+	return 0;
+}
+
+int
+budget_read(const char *root, struct budget *budget)
+{
+	struct cgroup cgroup;
+	int result;
+
+	*budget = (struct budget){
+		.whole = BUDGET_UNKNOWN,
+		.room = BUDGET_UNKNOWN,
+		.room_limit = BUDGET_UNKNOWN,
+	};
+	if (read_ram(root, budget) < 0)
+		return -1;
+	if (cgroup_read(root, &cgroup) < 0)
+		return errno == ENOMEM ? -1 : 0;
+	result = apply_group(budget, &cgroup);
+	cgroup_free(&cgroup);
+	if (result < 0)
+		budget_free(budget);
+	return result;
+}
+
+void
+budget_free(struct budget *budget)
+{
+	free(budget->whole_group);
+	free(budget->room_group);
+	budget->whole_group = budget->room_group = NULL;
+}
+
+bool
+budget_given(const struct num_share *share)
+{
+	return share->percent >= 0 || share->bytes != UINT64_MAX;
+}
+
+int
+budget_allow(const struct budget *budget, const struct num_share *share, uint64_t *bytes)
+{
+	bool given = budget_given(share);
+
+	if ((given ? share->percent >= 0 && budget->whole == BUDGET_UNKNOWN
+		   : budget->room == BUDGET_UNKNOWN)) {
+		errno = ENODATA;
+		return -1;
+	}
+	*bytes = given ? num_share_of(share, budget->whole) : budget->room;
+	return 0;
+}
+
+char *
+budget_words(const char *group, uint64_t limit, char text[static BUDGET_WORDS])
+{
+	char size[NUM_HUMAN] = "unknown";
+
+	if (limit != BUDGET_UNKNOWN)
+		num_human(limit, size);
+	if (group)
+		snprintf(text, BUDGET_WORDS, "of the limit of memory cgroup %s, %s",
+		    group, size);
+	else
+		snprintf(text, BUDGET_WORDS, "of this machine's memory, %s", size);
+	return text;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "hierarchy.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mounts.h"
+
+/* Whether WORD is one of the comma-separated WORDS. */
+static bool
+has_word(const char *words, const char *word)
+{
+	size_t length = strlen(word);
+
+	for (const char *at = words; at; at = strchr(at, ',')) {
+		at += *at == ',';
+		if (strncmp(at, word, length) == 0 &&
+		    (at[length] == ',' || at[length] == '\0'))
+			return true;
+	}
+	return false;
+}
+
+/* The name of our cgroup in the hierarchy of VERSION, from /proc/self/cgroup. */
+static char *
+own_name(const char *root, int version)
+{
+	char *path = NULL, *name = NULL, line[2 * PATH_MAX];
+	FILE *stream;
+
+	if (asprintf(&path, "%s/proc/self/cgroup", root) < 0)
+		return NULL;
+	stream = fopen(path, "re");
+	free(path);
+	while (stream && !name && fgets(line, sizeof line, stream)) {
+		char *rest = line, *number = strsep(&rest, ":");
+		char *controllers = strsep(&rest, ":");
+
+		if (!rest)
+			continue;
+		rest[strcspn(rest, "\n")] = '\0';
+		if (version == 2 ? strcmp(number, "0") == 0
+				 : has_word(controllers, "memory"))
+			name = strdup(rest);
+	}
+	if (stream)
+		fclose(stream);
+	return name;
+}
+
+static bool
+is_memory_mount(const struct mounts_entry *mount, int version)
+{
+	if (version == 2)
+		return strcmp(mount->type, "cgroup2") == 0;
+	return strcmp(mount->type, "cgroup") == 0 && has_word(mount->options, "memory");
+}
+
+/* Whether a component of NAME is "..": outside of our cgroup namespace. */
+static bool
+leads_out(const char *name)
+{
+	for (; name; name = strchr(name + 1, '/'))
+		if (strncmp(name, "/..", 3) == 0 && (name[3] == '/' || name[3] == '\0'))
+			return true;
+	return false;
+}
+
+/*
+ * What to append to the mount point of a mount whose root is MOUNT_ROOT to reach
+ * the cgroup NAME; NULL where it is not below. A mount made outside our cgroup
+ * namespace shows its root as "/..": an ancestor of unknown distance, whose own
+ * limits bind us too.
+ */
+static const char *
+below_mount(const char *mount_root, const char *name)
+{
+	size_t length = strlen(mount_root);
+
+	if (leads_out(mount_root))
+		return "";
+	if (leads_out(name))
+		return NULL;
+	if (strcmp(mount_root, "/") == 0)
+		return strcmp(name, "/") == 0 ? "" : name;
+	if (strncmp(name, mount_root, length) != 0)
+		return NULL;
+	return name[length] == '\0' || name[length] == '/' ? name + length : NULL;
+}
+
+int
+hierarchy_find(const char *root, int version, char **point, char **below)
+{
+	char *name = own_name(root, version);
+	struct mounts_entry *mount;
+	struct mounts mounts;
+
+	*point = *below = NULL;
+	if (!name || mounts_open(root, &mounts) < 0) {
+		free(name);
+		errno = ENOENT;
+		return -1;
+	}
+	while ((mount = mounts_next(&mounts)) != NULL) {
+		const char *rest = below_mount(mount->root, name);
+
+		if (!is_memory_mount(mount, version) || !rest)
+			continue;
+		if (*below && strlen(rest) <= strlen(*below))
+			continue;
+		free(*point);
+		free(*below);
+		*point = strdup(mount->point);
+		*below = strdup(rest);
+	}
+	mounts_close(&mounts);
+	free(name);
+	if (*point && *below)
+		return 0;
+	free(*point);
+	free(*below);
+	errno = ENOENT;
+	return -1;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTSET_HIERARCHY_H
+#define HOTSET_HIERARCHY_H
+
+/*
+ * Where our own memory cgroup is mounted in the hierarchy of VERSION (1 or 2): into
+ * *POINT the mount point, into *BELOW what to append ("" or "/a/b"), both to be
+ * freed. Of several mounts, the one that shows most of our ancestors. Reads
+ * /proc/self/cgroup and /proc/self/mountinfo below ROOT. Returns 0, or -1 with
+ * ENOENT where none can be seen.
+ */
+int hierarchy_find(const char *root, int version, char **point, char **below);
+
+#endif

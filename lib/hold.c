@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "hold.h"
+
+#include <string.h>
+
+enum field {
+	F_PATH,
+	F_FILES,
+	F_ASKED,
+	F_PINNED,
+	F_LOST,
+	F_RELEASED,
+	F_REPINNED,
+	F_LIMIT,
+	F_STATE,
+	FIELDS,
+};
+
+static const struct out_field fields[FIELDS] = {
+	[F_PATH] = { "path", OUT_STRING, "path", false, "the operand" },
+	[F_FILES] = { "files", OUT_COUNT, "lock_files", false,
+	    "files asked to be pinned" },
+	[F_ASKED] = { "asked_bytes", OUT_BYTES, "lock_asked_bytes", false,
+	    "memory that their pages take" },
+	[F_PINNED] = { "pinned_bytes", OUT_BYTES, "lock_pinned_bytes", false,
+	    "of these, pinned, as measured" },
+	[F_LOST] = { "lost_bytes", OUT_BYTES, "lock_lost_bytes", false,
+	    "pinned at first, and gone since (truncated, punched out)" },
+	[F_RELEASED] = { "released_bytes", OUT_BYTES, "lock_released_bytes", false,
+	    "pinned, and given back" },
+	[F_REPINNED] = { "repinned_bytes", OUT_BYTES, "lock_repinned_bytes", false,
+	    "lost or given back, and pinned again" },
+	[F_LIMIT] = { "limit_bytes", OUT_BYTES, "lock_limit_bytes", false,
+	    "what may be pinned of all operands together" },
+	[F_STATE] = { "state", OUT_STRING, "state", false,
+	    "pinned, partial, refused or released" },
+};
+
+static const struct out_column columns[] = {
+	{ F_FILES, "FILES", 8, false },
+	{ F_ASKED, "ASKED", 7, false },
+	{ F_PINNED, "PINNED", 7, false },
+	{ F_LOST, "LOST", 7, false },
+	{ F_RELEASED, "RELEASED", 8, false },
+	{ F_LIMIT, "LIMIT", 7, false },
+	{ F_STATE, "STATE", -8, false },
+	{ F_PATH, "PATH", 0, false },
+	{ 0 },
+};
+
+const struct out_table hold_table = { fields, FIELDS, columns };
+
+static uint64_t
+sum_known(uint64_t a, uint64_t b)
+{
+	return a == HOLD_UNKNOWN || b == HOLD_UNKNOWN ? HOLD_UNKNOWN : a + b;
+}
+
+void
+hold_add(struct hold *sum, const struct hold *more)
+{
+	if (sum->state && more->state && strcmp(sum->state, more->state) != 0)
+		sum->state = "partial";
+	else if (!sum->state)
+		sum->state = more->state;
+	sum->files += more->files;
+	sum->asked += more->asked;
+	sum->pinned = sum_known(sum->pinned, more->pinned);
+	sum->lost = sum_known(sum->lost, more->lost);
+	sum->released = sum_known(sum->released, more->released);
+	sum->repinned = sum_known(sum->repinned, more->repinned);
+}
+
+static struct out_value
+known(uint64_t bytes)
+{
+	return bytes == HOLD_UNKNOWN ? out_unknown : out_number(bytes);
+}
+
+int
+hold_row(const struct hold *hold, struct out *out)
+{
+	struct out_value values[FIELDS] = {
+		[F_PATH] = out_string(hold->name),
+		[F_FILES] = out_number(hold->files),
+		[F_ASKED] = out_number(hold->asked),
+		[F_PINNED] = known(hold->pinned),
+		[F_LOST] = known(hold->lost),
+		[F_RELEASED] = known(hold->released),
+		[F_REPINNED] = known(hold->repinned),
+		[F_LIMIT] = known(hold->limit),
+		[F_STATE] = out_string(hold->state),
+	};
+
+	return out_row(out, values);
+}

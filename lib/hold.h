@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTSET_HOLD_H
+#define HOTSET_HOLD_H
+
+#include <stdint.h>
+
+#include "out.h"
+
+/* What lock holds for one operand, and the row made of it. */
+
+#define HOLD_UNKNOWN UINT64_MAX
+
+struct hold {
+	const char *name;
+	uint64_t files;
+	uint64_t asked;    /* bytes, whole pages */
+	uint64_t pinned;   /* the next four in bytes, or HOLD_UNKNOWN */
+	uint64_t lost;
+	uint64_t released;
+	uint64_t repinned;
+	uint64_t limit;    /* for all operands together */
+	const char *state; /* NULL: none yet */
+};
+
+extern const struct out_table hold_table;
+
+/* Adds MORE to SUM; a sum is unknown where a part is, states that differ are partial. */
+void hold_add(struct hold *sum, const struct hold *more);
+
+/* Adds the row to OUT; as out_row. */
+int hold_row(const struct hold *hold, struct out *out);
+
+#endif

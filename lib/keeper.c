@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "keeper.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "each.h"
+#include "preload.h"
+#include "residency.h"
+
+#define WORKERS 8 /* more than processors: they wait for the disk */
+
+/* What a worker leaves. */
+struct outcome {
+	bool worked, over,
+	    shared; /* over: more than allowed by now; shared: a hard link's */
+	enum pin_failure failure;
+};
+
+int
+keeper_begin(struct keeper *keeper, const char *list)
+{
+	pthread_mutex_init(&keeper->lock, NULL);
+	keeper->holds_count = keeper->count + (list != NULL);
+	keeper->holds = calloc(keeper->holds_count, sizeof *keeper->holds);
+	if (!keeper->holds)
+		return -1;
+	for (size_t i = 0; i < keeper->holds_count; i++) {
+		keeper->holds[i] = (struct hold){
+			.name = i < keeper->count ? keeper->operands[i] : list,
+			.pinned = HOLD_UNKNOWN,
+			.lost = HOLD_UNKNOWN,
+			.released = HOLD_UNKNOWN,
+			.repinned = HOLD_UNKNOWN,
+			.limit = HOLD_UNKNOWN,
+		};
+	}
+	return 0;
+}
+
+static uint64_t
+whole_pages(const struct each_file *file)
+{
+	return residency_pages(file->offset, file->length) * residency_page_size();
+}
+
+static int
+each_pass(struct keeper *keeper, struct each *each)
+{
+	each->select = keeper->select;
+	each->argument = keeper;
+	return each_run(each, keeper->operands, keeper->count);
+}
+
+static void
+survey_work(struct each_file *file, void *argument)
+{
+	(void)file;
+	(void)argument;
+}
+
+static void
+survey_report(const struct each_file *file, void *argument)
+{
+	struct keeper *keeper = argument;
+	struct hold *hold = &keeper->holds[file->operand];
+
+	if (file->error) {
+		keeper->partial = true;
+		keeper->complain(file->path, each_error(file));
+		return;
+	}
+	hold->files++;
+	hold->asked += whole_pages(file);
+}
+
+int
+keeper_survey(struct keeper *keeper)
+{
+	struct each each = {
+		.result_size = 1,
+		.workers = WORKERS,
+		.work = survey_work,
+		.report = survey_report,
+	};
+
+	if (each_pass(keeper, &each) < 0)
+		return -1;
+	for (size_t i = 0; i < keeper->holds_count; i++)
+		keeper->asked += keeper->holds[i].asked;
+	return 0;
+}
+
+/* In a worker, one at a time. */
+static void
+pin_one(struct keeper *keeper, struct each_file *file)
+{
+	struct outcome *outcome = file->result;
+	const struct stat *status = &file->status;
+	const struct select *select = keeper->select;
+	uint64_t bytes = whole_pages(file);
+
+	outcome->worked = true;
+	if (!select->count_links && (status->st_nlink > 1 || select->follow))
+		outcome->shared =
+		    links_add(&keeper->seen, status->st_dev, status->st_ino) == 0;
+	if (outcome->shared)
+		return;
+	/* files may have grown since they were looked at */
+	outcome->over = bytes > keeper->allowed - keeper->taken;
+	if (outcome->over)
+		return;
+	outcome->failure = pins_add(
+	    &keeper->pins, file->fd, status, file->offset, file->length, file->operand);
+	if (outcome->failure == PIN_DONE)
+		keeper->taken += bytes;
+	else if (outcome->failure == PIN_ERROR)
+		file->error = errno;
+}
+
+/* In a worker. */
+static void
+pin_work(struct each_file *file, void *argument)
+{
+	static const struct preload_hooks hooks;
+	struct keeper *keeper = argument;
+	struct preload loaded;
+
+	preload_range(
+	    file->fd, &file->status, file->offset, file->length, &hooks, &loaded);
+	pthread_mutex_lock(&keeper->lock);
+	pin_one(keeper, file);
+	pthread_mutex_unlock(&keeper->lock);
+}
+
+/* Why a file is not pinned; NULL where it is. */
+static const char *
+why_not(const struct each_file *file)
+{
+	const struct outcome *outcome = file->result;
+
+	if (outcome->over)
+		return "not pinned: files have grown meanwhile, and more is not allowed";
+	switch (outcome->failure) {
+	case PIN_DONE:
+		return NULL;
+	case PIN_MAPS:
+		return "not pinned, nor are others: too many files for one process, "
+		       "raise "
+		       "vm.max_map_count (sysctl)";
+	case PIN_SHRANK:
+		return "not pinned: it shrank meanwhile";
+	case PIN_STOPPED:
+		return "not pinned: stopped before";
+	case PIN_ERROR:
+		break;
+	}
+	return each_error(file);
+}
+
+/* The owner is the first in order, whichever name of a file came first. */
+static void
+set_owner(struct keeper *keeper, const struct each_file *file)
+{
+	struct pin *pin;
+
+	pthread_mutex_lock(&keeper->lock);
+	pin = pins_find(&keeper->pins, file->status.st_dev, file->status.st_ino);
+	if (pin)
+		pin->owner = file->operand;
+	pthread_mutex_unlock(&keeper->lock);
+}
+
+static void
+pin_report(const struct each_file *file, void *argument)
+{
+	struct keeper *keeper = argument;
+	const struct outcome *outcome = file->result;
+	const char *why;
+
+	if (!outcome->worked) { /* the survey said why */
+		keeper->partial = true;
+		return;
+	}
+	if (outcome->shared)
+		set_owner(keeper, file);
+	why = why_not(file);
+	if (!why)
+		return;
+	keeper->partial = true;
+	if (outcome->failure != PIN_MAPS || !keeper->maps_told)
+		keeper->complain(file->path, why);
+	keeper->maps_told |= outcome->failure == PIN_MAPS;
+}
+
+static void
+measure(struct keeper *keeper)
+{
+	for (size_t i = 0; i < keeper->holds_count; i++)
+		keeper->holds[i].pinned = 0;
+	for (size_t i = 0; i < keeper->pins.count; i++) {
+		const struct pin *pin = &keeper->pins.list[i];
+		uint64_t bytes = pin_measure(pin),
+			 *pinned = &keeper->holds[pin->owner].pinned;
+
+		if (bytes == PIN_UNKNOWN || *pinned == HOLD_UNKNOWN)
+			*pinned = HOLD_UNKNOWN;
+		else
+			*pinned += bytes;
+	}
+}
+
+int
+keeper_pin(struct keeper *keeper)
+{
+	struct each each = {
+		.result_size = sizeof(struct outcome),
+		.workers = WORKERS,
+		.work = pin_work,
+		.report = pin_report,
+	};
+
+	if (each_pass(keeper, &each) < 0)
+		return -1;
+	measure(keeper);
+	for (size_t i = 0; i < keeper->holds_count; i++) {
+		struct hold *hold = &keeper->holds[i];
+
+		hold->released = 0;
+		hold->state = hold->pinned == hold->asked ? "pinned" : "partial";
+		keeper->partial |= hold->pinned != hold->asked;
+	}
+	return 0;
+}
+
+void
+keeper_release(struct keeper *keeper)
+{
+	for (size_t i = 0; i < keeper->holds_count; i++)
+		keeper->holds[i].lost = keeper->holds[i].pinned;
+	measure(keeper);
+	pins_release(&keeper->pins);
+	links_free(&keeper->seen);
+	for (size_t i = 0; i < keeper->holds_count; i++) {
+		struct hold *hold = &keeper->holds[i];
+		uint64_t before = hold->lost, now = hold->pinned;
+
+		hold->lost = HOLD_UNKNOWN;
+		if (before != HOLD_UNKNOWN && now != HOLD_UNKNOWN)
+			hold->lost = before > now ? before - now : 0;
+		hold->released = now;
+		hold->pinned = 0;
+		hold->state = "released";
+	}
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTSET_KEEPER_H
+#define HOTSET_KEEPER_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hold.h"
+#include "links.h"
+#include "pin.h"
+#include "select.h"
+
+/*
+ * Pins the selected files, all that can be: first a look at what is asked for, then,
+ * within what is allowed, the files are brought in, many at a time, and pinned.
+ */
+struct keeper {
+	const struct select *select;
+	char **operands;
+	size_t count;       /* of these, without the list of select->files_from */
+	uint64_t allowed;   /* bytes; set before keeper_pin */
+
+	/* What is wrong with a file, in the caller's thread. */
+	void (*complain)(const char *path, const char *why);
+
+	/* What there is to know: one hold an operand, and one for the list. */
+	struct hold *holds;
+	size_t holds_count;
+	uint64_t asked;     /* bytes, of all */
+	bool partial;       /* something could not be opened, or pinned */
+
+	/* the keeper's own */
+	pthread_mutex_t lock; /* of the next three */
+	struct pins pins;
+	struct links seen;
+	uint64_t taken;
+	bool maps_told;
+};
+
+/* Makes the holds, LIST naming what select->files_from reads; -1 with ENOMEM. */
+int keeper_begin(struct keeper *keeper, const char *list);
+
+/* The first pass: fills in files and asked. -1 with errno where nothing can be done. */
+int keeper_survey(struct keeper *keeper);
+
+/* The second pass: fills in pinned, released and state. As keeper_survey. */
+int keeper_pin(struct keeper *keeper);
+
+/* Measures again, for lost, then lets go of everything. */
+void keeper_release(struct keeper *keeper);
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "list.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FIRST_SIZE 65536
+
+int
+list_open(struct list *list, const char *name, bool nul)
+{
+	*list = (struct list) { .fd = STDIN_FILENO, .end = nul ? '\0' : '\n' };
+	if (strcmp(name, "-") != 0)
+		list->fd = open(name, O_RDONLY | O_CLOEXEC);
+	return list->fd < 0 ? -1 : 0;
+}
+
+/* One byte of the buffer stays free, for the NUL after a last name without end. */
+int
+list_fill(struct list *list)
+{
+	ssize_t n;
+
+	if (list->start) {
+		list->filled -= list->start;
+		memmove(list->buffer, list->buffer + list->start, list->filled);
+		list->start = 0;
+	}
+	if (list->filled + 1 >= list->size) {
+		size_t size = list->size ? 2 * list->size : FIRST_SIZE;
+		char *buffer = realloc(list->buffer, size);
+
+		if (!buffer)
+			return -1;
+		list->buffer = buffer;
+		list->size = size;
+	}
+	n = read(list->fd, list->buffer + list->filled, list->size - list->filled - 1);
+	if (n < 0)
+		return errno == EINTR || errno == EAGAIN ? 0 : -1;
+	list->filled += (size_t)n;
+	list->finished = n == 0;
+	return 0;
+}
+
+bool
+list_ready(const struct list *list, int timeout)
+{
+	struct pollfd ready = { .fd = list->fd, .events = POLLIN };
+
+	return poll(&ready, 1, timeout) != 0;
+}
+
+int
+list_next(struct list *list, const char **name)
+{
+	while (list->start < list->filled || !list->finished) {
+		char *at = list->buffer + list->start;
+		size_t left = list->filled - list->start;
+		char *end = left ? memchr(at, list->end, left) : NULL;
+
+		if (!end && !list->finished) {
+			errno = EAGAIN;
+			return -1;
+		}
+		if (!end)
+			end = at + left;
+		*end = '\0';
+		list->start += (size_t)(end - at) + 1;
+		if (list->start > list->filled)
+			list->start = list->filled;
+		*name = at;
+		if (strlen(at) < (size_t)(end - at)) {
+			errno = EINVAL;
+			return -1;
+		}
+		if (*at)
+			return 1;
+	}
+	return 0;
+}
+
+void
+list_close(struct list *list)
+{
+	if (list->fd > STDERR_FILENO)
+		close(list->fd);
+	free(list->buffer);
+	*list = (struct list) { .fd = -1 };
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTSET_LIST_H
+#define HOTSET_LIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * Names from a file or standard input, one a line or each ended by NUL. The last
+ * one needs no end; empty ones are left out.
+ */
+struct list {
+	int fd;
+	char end;      /* '\n' or '\0' */
+	bool finished; /* nothing left to read */
+	char *buffer;
+	size_t size, start, filled; /* unread: from start up to filled */
+};
+
+/* Opens NAME ("-": standard input); -1 with errno. */
+int list_open(struct list *list, const char *name, bool nul);
+
+/*
+ * The next name into *NAME, valid until the next call. Returns 1, 0 at the end, -1
+ * with errno: EAGAIN where more must be read (list_fill), EINVAL for a line that
+ * holds NUL (*NAME is what stands before it).
+ */
+int list_next(struct list *list, const char **name);
+
+/* Whether more can be read within TIMEOUT milliseconds. */
+bool list_ready(const struct list *list, int timeout);
+
+/* Reads more, blocking; -1 with errno. */
+int list_fill(struct list *list);
+
+void list_close(struct list *list);
+
+#endif

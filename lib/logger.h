@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTSET_LOGGER_H
+#define HOTSET_LOGGER_H
+
+#define LOGGER_SOCKET "/dev/log"
+
+/*
+ * Hands one message to the system log at SOCKET, with TAG, PRIORITY (of <syslog.h>)
+ * and facility user. Unlike syslog(3) it says where nobody took the message, -1 with
+ * errno, and waits no more than seconds for a log daemon that is stuck. Control
+ * characters are escaped.
+ */
+int logger_send(const char *socket, int priority, const char *tag, const char *text);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTSET_MEMLOCK_H
+#define HOTSET_MEMLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Whether this process may lock BYTES of memory: by RLIMIT_MEMLOCK, whose soft limit
+ * is raised to the hard one where that is enough, or by CAP_IPC_LOCK. If not, *LIMIT
+ * is the limit in bytes. True also where only the attempt itself can tell.
+ */
+bool memlock_allows(uint64_t bytes, uint64_t *limit);
+
+#endif

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "pool.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include "stop.h"
+
+#define LOOK       100000000ULL  /* between looks at stop_asked, in ns */
+#define PATIENCE   1000000000ULL /* with threads that hang, after a stop */
+#define STACK_SIZE (256 << 10)   /* musl's default is 128 KiB */
+
+static struct pool_job *
+job_at(const struct pool *pool, uint64_t number)
+{
+	return pool->jobs[number % pool->size];
+}
+
+/* Takes the job that is next in line; the lock is held. */
+static struct pool_job *
+enter(struct pool *pool, uint64_t *number)
+{
+	struct pool_job *job;
+
+	while (pool->started == pool->produced && !pool->closed) {
+		atomic_fetch_add(&pool->idle, 1);
+		pthread_cond_wait(&pool->work, &pool->lock);
+		atomic_fetch_sub(&pool->idle, 1);
+	}
+	if (pool->started == pool->produced)
+		return NULL;
+	*number = pool->started;
+	job = job_at(pool, *number);
+	job->holders++;
+	return job;
+}
+
+/* Its items have all been claimed: whoever leaves last has finished it. */
+static void
+leave(struct pool *pool, struct pool_job *job, uint64_t number)
+{
+	if (pool->started == number)
+		pool->started++;
+	if (--job->holders == 0) {
+		job->done = true;
+		if (number == pool->collected)
+			pthread_cond_signal(&pool->news);
+	}
+}
+
+static void
+exit_thread(struct pool *pool)
+{
+	pool->threads--;
+	pthread_cond_signal(&pool->news);
+	pthread_mutex_unlock(&pool->lock);
+}
+
+static void *
+worker(void *argument)
+{
+	struct pool *pool = argument;
+	struct pool_job *job;
+	uint64_t number;
+	size_t item;
+
+	pthread_mutex_lock(&pool->lock);
+	while ((job = enter(pool, &number))) {
+		pthread_mutex_unlock(&pool->lock);
+		while ((item = atomic_fetch_add(&job->next, 1)) < job->count)
+			if (!pool_stopping(pool))
+				pool->run(job, item, pool->argument);
+		pthread_mutex_lock(&pool->lock);
+		leave(pool, job, number);
+	}
+	exit_thread(pool);
+	return NULL;
+}
+
+static void *
+producer(void *argument)
+{
+	struct pool *pool = argument;
+
+	pool->produce(pool, pool->argument);
+	pthread_mutex_lock(&pool->lock);
+	pool->closed = true;
+	pthread_cond_broadcast(&pool->work);
+	exit_thread(pool);
+	return NULL;
+}
+
+struct pool_job *
+pool_take(struct pool *pool)
+{
+	struct pool_job *job = NULL;
+
+	pthread_mutex_lock(&pool->lock);
+	while (pool->produced - pool->collected == pool->size && !pool_stopping(pool))
+		pthread_cond_wait(&pool->space, &pool->lock);
+	if (!pool_stopping(pool))
+		job = job_at(pool, pool->produced);
+	pthread_mutex_unlock(&pool->lock);
+	return job;
+}
+
+void
+pool_submit(struct pool *pool)
+{
+	struct pool_job *job;
+
+	pthread_mutex_lock(&pool->lock);
+	job = job_at(pool, pool->produced);
+	job->done = false;
+	atomic_store(&job->next, 0);
+	pool->produced++;
+	if (atomic_load(&pool->idle))
+		pthread_cond_broadcast(&pool->work);
+	pthread_mutex_unlock(&pool->lock);
+}
+
+bool
+pool_hungry(const struct pool *pool)
+{
+	return atomic_load_explicit(&pool->idle, memory_order_relaxed) > 0;
+}
+
+bool
+pool_stopping(const struct pool *pool)
+{
+	return atomic_load_explicit(&pool->stopping, memory_order_relaxed);
+}
+
+static int
+start_threads(struct pool *pool)
+{
+	pthread_attr_t attributes;
+	pthread_t thread;
+	int error;
+
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, STACK_SIZE);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	pthread_mutex_lock(&pool->lock);
+	error = pthread_create(&thread, &attributes, worker, pool);
+	for (pool->threads = !error; pool->threads && pool->threads < pool->workers; pool->threads++)
+		if (pthread_create(&thread, &attributes, worker, pool) != 0)
+			break; /* fewer will do */
+	if (!error)
+		error = pthread_create(&thread, &attributes, producer, pool);
+	pool->threads += !error;
+	pool->closed = error != 0;
+	pthread_cond_broadcast(&pool->work);
+	pthread_mutex_unlock(&pool->lock);
+	pthread_attr_destroy(&attributes);
+	return error;
+}
+
+/* Waits for news, and looks for a stop now and then; the lock is held. */
+static void
+wait_for_news(struct pool *pool)
+{
+	uint64_t until = stop_now() + LOOK;
+	struct timespec time = { (time_t)(until / 1000000000), (long)(until % 1000000000) };
+
+	pthread_cond_timedwait(&pool->news, &pool->lock, &time);
+}
+
+/* Collects job after job until there are no more; true where it gave up on a thread
+ * that hangs. */
+static bool
+collect(struct pool *pool)
+{
+	uint64_t deadline = UINT64_MAX;
+
+	while (pool->threads || pool->collected < pool->produced) {
+		struct pool_job *job = job_at(pool, pool->collected);
+
+		if (deadline == UINT64_MAX && stop_asked()) {
+			atomic_store(&pool->stopping, true);
+			pthread_cond_signal(&pool->space);
+			deadline = stop_now() + PATIENCE;
+		}
+		if (pool->collected < pool->produced && job->done) {
+			pthread_mutex_unlock(&pool->lock);
+			pool->collect(job, pool->argument);
+			pthread_mutex_lock(&pool->lock);
+			pool->collected++;
+			pthread_cond_signal(&pool->space);
+		} else if (stop_now() >= deadline)
+			return true;
+		else
+			wait_for_news(pool);
+	}
+	return false;
+}
+
+int
+pool_run(struct pool *pool)
+{
+	pthread_condattr_t monotonic;
+	int error;
+	bool hung;
+
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_mutex_init(&pool->lock, NULL);
+	pthread_cond_init(&pool->work, NULL);
+	pthread_cond_init(&pool->space, NULL);
+	pthread_cond_init(&pool->news, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	error = start_threads(pool);
+	pthread_mutex_lock(&pool->lock);
+	hung = collect(pool);
+	pthread_mutex_unlock(&pool->lock);
+	errno = error;
+	return error ? -1 : hung;
+}

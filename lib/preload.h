@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTSET_PRELOAD_H
+#define HOTSET_PRELOAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "residency.h"
+
+/* Brings a range of a file into the page cache, and measures what is there then. */
+
+struct preload_hooks {
+	/* Whether BYTES more may be brought in; NULL: always. */
+	bool (*admit)(uint64_t bytes, void *argument);
+
+	/* BYTES more were asked for; NULL: nobody wants to know. */
+	void (*asked)(uint64_t bytes, void *argument);
+
+	void *argument;
+};
+
+struct preload {
+	enum residency_why why; /* RESIDENCY_KNOWN: the next three are measured */
+	uint64_t already;       /* bytes that were in, or on their way */
+	uint64_t resident;      /* bytes that mincore saw afterwards */
+	uint64_t skipped;       /* bytes missing that admit refused */
+	uint64_t read;          /* bytes asked for and given */
+	int error;              /* errno of what failed, or 0 */
+};
+
+/*
+ * LENGTH bytes from OFFSET of FD, which must be open for reading, and is told to
+ * expect random access. Ends early where stop_asked. Never touches the file through
+ * a mapping, so that one which is truncated meanwhile does no harm. Thread-safe.
+ */
+void preload_range(int fd, const struct stat *status, uint64_t offset, uint64_t length,
+    const struct preload_hooks *hooks, struct preload *result);
+
+#endif

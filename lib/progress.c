@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "progress.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "num.h"
+#include "stop.h"
+
+#define NSEC  1000000000ULL
+#define FIRST NSEC /* shorter work needs no line */
+#define EVERY (NSEC / 5)
+
+#define WIPE "\r\033[K" /* to the start of the line, and erase it */
+
+void
+progress_begin(struct progress *progress, uint64_t total, bool off)
+{
+	progress->on = !off && isatty(STDERR_FILENO);
+	progress->start = stop_now();
+	progress->total = total;
+	atomic_init(&progress->done, 0);
+	atomic_init(&progress->next, progress->start + FIRST);
+	atomic_init(&progress->shown, false);
+	pthread_mutex_init(&progress->lock, NULL);
+}
+
+uint64_t
+progress_sizes(char *const paths[], size_t count)
+{
+	struct stat status;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (stat(paths[i], &status) < 0 || !S_ISREG(status.st_mode))
+			return 0;
+		sum += (uint64_t)status.st_size;
+	}
+	return sum;
+}
+
+static void
+put(const char *text)
+{
+	if (write(STDERR_FILENO, text, strlen(text)) < 0) {
+		/* nobody is left to look */
+	}
+}
+
+static void
+show(struct progress *progress, uint64_t now)
+{
+	uint64_t done = atomic_load(&progress->done), left;
+	double rate = (double)done * NSEC / (double)(now - progress->start);
+	char line[128], sizes[3][NUM_HUMAN];
+
+	num_human(done, sizes[0]);
+	num_human((uint64_t)rate, sizes[1]);
+	if (progress->total < done || rate < 1) {
+		snprintf(line, sizeof line, WIPE "%s done, %s/s", sizes[0], sizes[1]);
+	} else {
+		num_human(progress->total, sizes[2]);
+		left = (uint64_t)((double)(progress->total - done) / rate + 0.5);
+		snprintf(line, sizeof line, WIPE "%s of %s done, %s/s, %llu:%02llu left",
+		    sizes[0], sizes[2], sizes[1], (unsigned long long)left / 60,
+		    (unsigned long long)left % 60);
+	}
+	put(line);
+	atomic_store(&progress->shown, true);
+}
+
+void
+progress_add(struct progress *progress, uint64_t bytes)
+{
+	uint64_t now;
+
+	if (!progress->on)
+		return;
+	atomic_fetch_add(&progress->done, bytes);
+	now = stop_now();
+	if (now < atomic_load(&progress->next) ||
+	    pthread_mutex_trylock(&progress->lock) != 0)
+		return;
+	if (now >= atomic_load(&progress->next)) {
+		atomic_store(&progress->next, now + EVERY);
+		show(progress, now);
+	}
+	pthread_mutex_unlock(&progress->lock);
+}
+
+void
+progress_clear(struct progress *progress)
+{
+	if (!progress->on || !atomic_load(&progress->shown))
+		return;
+	pthread_mutex_lock(&progress->lock);
+	if (atomic_exchange(&progress->shown, false))
+		put(WIPE);
+	pthread_mutex_unlock(&progress->lock);
+}

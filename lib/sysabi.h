@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTSET_SYSABI_H
+#define HOTSET_SYSABI_H
+
+#include <stdint.h>
+#include <sys/syscall.h>
+
+/* What the kernel offers and the headers we build with may not know yet. */
+
+/* cachestat(2), Linux 6.5: one number for all architectures that musl knows. */
+#ifndef SYS_cachestat
+#define SYS_cachestat 451
+#endif
+
+struct sysabi_cachestat_range {
+	uint64_t offset, length; /* length 0: up to the end, and beyond */
+};
+
+struct sysabi_cachestat {
+	uint64_t cached, dirty, writeback, evicted, recently_evicted; /* pages */
+};
+
+/* statx(2), Linux 4.11: the kernel's struct, of which we use one field. */
+struct sysabi_statx {
+	uint32_t mask, block_size;
+	uint64_t attributes;
+	uint64_t rest[30];
+};
+
+#define SYSABI_STATX_DAX 0x200000 /* attribute, Linux 5.8 */
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tally.h"
+
+#define NSEC 1000000000ULL
+
+enum field {
+	F_PATH,
+	F_FILES,
+	F_SIZE,
+	F_ALREADY,
+	F_READ,
+	F_RESIDENT,
+	F_RATIO,
+	F_SKIPPED,
+	F_FAILED,
+	F_SECONDS,
+	F_RATE,
+	FIELDS,
+};
+
+static const struct out_field fields[FIELDS] = {
+	[F_PATH] = { "path", OUT_STRING, "path", false, "operand, or file (-v)" },
+	[F_FILES] = { "files", OUT_COUNT, "warm_files", false, "files opened" },
+	[F_SIZE] = { "size_bytes", OUT_BYTES, "warm_size_bytes", false,
+	    "their size, or what --range selects of it" },
+	[F_ALREADY] = { "already_bytes", OUT_BYTES, "warm_already_bytes", false,
+	    "of these, in memory before, or on the way" },
+	[F_READ] = { "read_bytes", OUT_BYTES, "warm_read_bytes", false,
+	    "of these, read because they were missing" },
+	[F_RESIDENT] = { "resident_bytes", OUT_BYTES, "warm_resident_bytes", false,
+	    "of these, in memory afterwards, as measured" },
+	[F_RATIO] = { "ratio", OUT_PERCENT, "warm_resident_ratio", false,
+	    "resident_bytes / size_bytes; none without bytes" },
+	[F_SKIPPED] = { "skipped_bytes", OUT_BYTES, "warm_skipped_bytes", false,
+	    "missing and not started: more than the budget" },
+	[F_FAILED] = { "failed_files", OUT_COUNT, "warm_failed_files", false,
+	    "could not be opened, read or measured" },
+	[F_SECONDS] = { "seconds", OUT_SECONDS, "warm_duration_seconds", false,
+	    "time taken" },
+	[F_RATE] = { "bytes_per_s", OUT_BYTES, "warm_read_bytes_per_second", false,
+	    "read_bytes / seconds; none where nothing was read" },
+};
+
+static const struct out_column columns[] = {
+	{ F_FILES, "FILES", 8, false },
+	{ F_SIZE, "SIZE", 7, false },
+	{ F_ALREADY, "ALREADY", 7, false },
+	{ F_READ, "READ", 7, false },
+	{ F_RESIDENT, "RESIDENT", 8, false },
+	{ F_RATIO, "PERCENT", 7, false },
+	{ F_SKIPPED, "SKIPPED", 7, false },
+	{ F_FAILED, "FAILED", 6, false },
+	{ F_SECONDS, "SECONDS", 8, false },
+	{ F_RATE, "PER_S", 7, false },
+	{ F_PATH, "PATH", 0, false },
+	{ 0 },
+};
+
+const struct out_table tally_table = { fields, FIELDS, columns };
+
+void
+tally_file(struct tally *tally, const struct each_file *file)
+{
+	const struct tally_file *result = file->result;
+	const struct preload *preload = &result->preload;
+	struct tally single = { 0 };
+
+	if (result->end) {
+		single = (struct tally){
+			.files = 1,
+			.hidden = preload->why == RESIDENCY_NO_PERMISSION,
+			.elsewhere = preload->why == RESIDENCY_NOT_PAGE_CACHE,
+			.skipped = preload->skipped,
+			.skipped_files = preload->skipped > 0,
+			.start = result->start,
+			.end = result->end,
+		};
+	}
+	single.failed = file->error || preload->why != RESIDENCY_KNOWN;
+	if (result->end && preload->why == RESIDENCY_KNOWN) {
+		single.size = file->length;
+		single.already = preload->already;
+		single.read = preload->read;
+		single.resident = preload->resident;
+	}
+	tally_add(tally, &single);
+}
+
+void
+tally_add(struct tally *tally, const struct tally *more)
+{
+	tally->files += more->files;
+	tally->failed += more->failed;
+	tally->hidden += more->hidden;
+	tally->elsewhere += more->elsewhere;
+	tally->skipped_files += more->skipped_files;
+	tally->size += more->size;
+	tally->already += more->already;
+	tally->read += more->read;
+	tally->resident += more->resident;
+	tally->skipped += more->skipped;
+	if (more->end && (!tally->end || more->start < tally->start))
+		tally->start = more->start;
+	if (more->end > tally->end)
+		tally->end = more->end;
+}
+
+int
+tally_row(const struct tally *tally, const char *path, struct out *out)
+{
+	/* where no file could be measured, these figures are not 0 */
+	bool known = tally->size > 0 || tally->failed == 0;
+	double seconds = (double)(tally->end - tally->start) / NSEC;
+	struct out_value values[FIELDS] = {
+		[F_PATH] = out_string(path),
+		[F_FILES] = out_number(tally->files),
+		[F_SKIPPED] = out_number(tally->skipped),
+		[F_FAILED] = out_number(tally->failed),
+	};
+
+	if (known) {
+		values[F_SIZE] = out_number(tally->size);
+		values[F_ALREADY] = out_number(tally->already);
+		values[F_READ] = out_number(tally->read);
+		values[F_RESIDENT] = out_number(tally->resident);
+		values[F_RATIO] = out_percent(tally->resident, tally->size);
+	}
+	if (tally->end)
+		values[F_SECONDS] = out_real(seconds);
+	if (known && tally->read && seconds > 0)
+		values[F_RATE] = out_number((uint64_t)((double)tally->read / seconds));
+	return out_row(out, values);
+}

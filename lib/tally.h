@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTSET_TALLY_H
+#define HOTSET_TALLY_H
+
+#include <stdint.h>
+
+#include "each.h"
+#include "out.h"
+#include "preload.h"
+
+/* What warm did with a file, an operand or all: sums, and the row made of them. */
+
+/* What a worker leaves in each_file.result. */
+struct tally_file {
+	struct preload preload;
+	uint64_t start, end; /* stop_now; end 0: never started */
+};
+
+struct tally {
+	uint64_t files;             /* that could be opened */
+	uint64_t failed;            /* could not be opened, read or measured */
+	uint64_t hidden, elsewhere; /* of these: we may not know; not in the page cache */
+	uint64_t skipped_files;
+
+	/* Bytes, of the files that could be measured. */
+	uint64_t size, already, read, resident;
+	uint64_t skipped; /* of any file */
+
+	uint64_t start, end; /* stop_now; end 0: nothing happened */
+};
+
+extern const struct out_table tally_table;
+
+void tally_file(struct tally *tally, const struct each_file *file);
+void tally_add(struct tally *tally, const struct tally *more);
+
+/* Adds the row of PATH to OUT; as out_row. */
+int tally_row(const struct tally *tally, const char *path, struct out *out);
+
+#endif

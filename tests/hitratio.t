@@ -1,0 +1,189 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# hitratio: counts that equal the truth to the page, and the tool around them.
+. "$(dirname "$0")/lib.sh"
+
+hitratio=$BUILD/hitratio
+
+note "without privilege and with mistakes"
+
+for mistake in "0" "x" "1 0" "1 2 3" "-p 0" "-p x" "-p 1 -- true" "--"; do
+	# shellcheck disable=SC2086 # words are meant
+	run "$hitratio" $mistake
+	is "hitratio $mistake: exit 3" "$status" 3
+	like "hitratio $mistake: says why" "$err" "hitratio: ?*"
+done
+
+need_root
+run as_nobody "$hitratio" 0.1 1
+is "a plain user: exit 3" "$status" 3
+like "a plain user: is told what is needed" "$err" "*CAP_BPF and CAP_PERFMON*"
+is "a plain user: no figures" "$out" ""
+
+run "$hitratio" 0.1 1
+if [ "$status" -eq 3 ]; then
+	like "this kernel: hitratio says why not" "$err" "hitratio: ?*"
+	note "$err"
+	done_testing
+fi
+
+note "as cachestat prints it"
+
+is "the heading" "$(printf '%s\n' "$out" | head -n 1)" \
+	"    HITS   MISSES  DIRTIES HITRATIO   BUFFERS_MB  CACHED_MB"
+is "one row an interval" "$("$hitratio" 0.1 3 | wc -l)" 4
+like "-T: the time comes first" "$("$hitratio" -T 0.1 1 | tail -n 1)" "[0-2][0-9]:[0-5][0-9]:[0-5][0-9] *"
+"$hitratio" -f kv 0.2 1 >"$TMP/kv"
+buffers=$(sed -n 's/^buffers_bytes=//p' "$TMP/kv")
+really=$(awk '$1 == "Buffers:" { print $2 * 1024 }' /proc/meminfo)
+ok "buffers are those of /proc/meminfo, within 64 MiB of change" \
+	test "$((buffers > really ? buffers - really : really - buffers))" -lt 67108864
+is "the tier is named" "$(sed -n 's/^tier=//p' "$TMP/kv")" tracepoint
+
+# no process may read at all while this runs, so it is one that nothing can disturb
+sleep 60 &
+sleeper=$!
+run "$hitratio" -p $sleeper 0.1 1
+like "no access has no ratio" "$(printf '%s\n' "$out" | awk 'NR == 2 { print $1, $2, $4 }')" "0 0 -"
+is "nor has it in json" "$("$hitratio" -p $sleeper -f json 0.1 1 | grep -c '"accesses":0,"hits":0,"misses":0,"ratio":null')" 1
+
+note "intervals"
+
+# the first row must come out while hitratio still runs, though to a pipe
+mkfifo "$TMP/pipe"
+"$hitratio" 0.2 >"$TMP/pipe" &
+counter=$!
+{ read -r _ && read -r row; } <"$TMP/pipe"
+ok "each interval is flushed as it ends" test -n "$row"
+wait $counter
+is "a closed pipe ends it quietly" $? 141
+
+"$hitratio" 10 >"$TMP/rows" &
+counter=$!
+sleep 1
+kill -INT $counter
+wait $counter
+is "SIGINT: status 130" $? 130
+is "SIGINT: what was begun is shown" "$(wc -l <"$TMP/rows")" 2
+run "$hitratio" -t 1 10
+is "--timeout: exit 3" "$status" 3
+
+"$hitratio" -p $sleeper -f kv 100 >"$TMP/kv" 2>"$TMP/err" &
+counter=$!
+sleep 1
+kill $sleeper
+wait $counter
+is "a process that ends ends it" $? 0
+is "its last interval is shown" "$(grep -c ^accesses= "$TMP/kv")" 1
+run "$hitratio" -p 4194303
+is "no such process: exit 3" "$status" 3
+like "no such process: named" "$err" "*4194303*No such process*"
+
+note "a command"
+
+run "$hitratio" -f kv -- sh -c 'cat /dev/null; exit 7'
+is "its status is passed on" "$status" 7
+like "the report is on standard error" "$err" "*accesses=*"
+is "standard output is its own" "$out" ""
+run "$hitratio" -- /nonexistent/command
+is "not found: 127" "$status" 127
+run "$hitratio" -- /etc/passwd
+is "not executable: 126" "$status" 126
+# shellcheck disable=SC2016 # $$ is that shell's
+run "$hitratio" -- sh -c 'kill -9 $$'
+is "killed: 128 + signal" "$status" 137
+
+# cat reads itself and its libraries before the file: the difference is the file's
+dd if=/dev/zero of="$TMP/file" bs=4096 count=1000 2>/dev/null
+sync "$TMP/file"
+counted() {
+	"$hitratio" -f kv -o "$TMP/kv" -- cat "$@" >/dev/null
+	sed -n "s/^$field=//p" "$TMP/kv"
+}
+field=hits
+counted "$TMP/file" >/dev/null
+once=$(counted "$TMP/file")
+twice=$(counted "$TMP/file" "$TMP/file")
+is "a child's reads are counted" "$((twice - once))" 1000
+field=misses
+for _ in 1 2 3 4 5; do
+	"$BUILD/tests/pages" --evict "$TMP/file" && break
+done
+is "and its misses" "$(counted "$TMP/file")" 1000
+
+note "what came in is somewhere"
+
+"$BUILD/tests/pages" --evict "$TMP/file"
+run "$hitratio" -v -- cat "$TMP/file"
+# shellcheck disable=SC2046 # numbers are meant
+set -- $(printf '%s\n' "$err" | sed -n 's/.*fills \([0-9]*\) = misses \([0-9]*\) + fault misses \([0-9]*\) + mapped \([0-9]*\) + waste \([0-9]*\) + pending \([0-9]*\) + lost \([0-9]*\)$/\1 \2 \3 \4 \5 \6 \7/p')
+is "fills = misses + fault misses + mapped + waste + pending + lost" \
+	"${1-none}" "$((${2-0} + ${3-0} + ${4-0} + ${5-0} + ${6-0} + ${7-0}))"
+
+note "nothing is left behind"
+
+# still_loaded ID...: how many of these BPF programs the kernel has
+still_loaded() {
+	for id; do bpftool prog show id "$id" 2>/dev/null; done | grep -c '^[0-9]*:'
+}
+
+"$hitratio" 100 >/dev/null &
+counter=$!
+sleep 1
+# shellcheck disable=SC2046 # numbers are meant
+set -- $(cat /proc/$counter/fdinfo/* 2>/dev/null | sed -n 's/^prog_id:[^0-9]*//p' | sort -u)
+ok "programs are loaded while it runs" test "$#" -gt 5
+is "the kernel has them" "$(still_loaded "$@")" "$#"
+kill -KILL $counter
+wait $counter 2>/dev/null
+sleep 1
+is "it has none after SIGKILL" "$(still_loaded "$@")" 0
+
+note "the truth, page by page"
+
+# truth NAME FOLDER: every workload, each a test of its own
+truth() {
+	"$BUILD/tests/truth" "$hitratio" "$2" >"$TMP/truth" || note "truth ended with $?"
+	while IFS= read -r line; do
+		what=${line#*ok * - }
+		case $line in
+		*" # SKIP "*) skip "$1: ${what%% # SKIP *}" "${what#* # SKIP }" ;;
+		ok*) verdict 0 "$1: $what" ;;
+		"not "*) verdict 1 "$1: $what" ;;
+		1..*) is "$1: every workload has run" "$seen" "${line#1..}" ;;
+		esac
+		seen=$((seen + 1))
+	done <"$TMP/truth"
+	[ "$seen" -gt 0 ] || verdict 1 "$1: workloads ran"
+}
+
+# on_loop TYPE: a small file system of that type on a loop device at $TMP/TYPE
+on_loop() {
+	command -v "mkfs.$1" >/dev/null || return 1
+	truncate -s 400M "$TMP/$1.img" && mkdir "$TMP/$1" || return 1
+	case $1 in
+	ext4) mkfs.ext4 -q -F "$TMP/$1.img" ;;
+	*) "mkfs.$1" -q -f "$TMP/$1.img" ;;
+	esac >"$TMP/mkfs.out" 2>&1 || return 1
+	mount -o loop "$TMP/$1.img" "$TMP/$1" 2>>"$TMP/mkfs.out" || return 1
+	on_exit "umount '$TMP/$1'"
+}
+
+for type in ext4 xfs btrfs; do
+	seen=0
+	if on_loop $type; then
+		truth $type "$TMP/$type"
+	else
+		skip "$type" "cannot be made and mounted here"
+	fi
+done
+mkdir "$TMP/lower" "$TMP/upper" "$TMP/work" "$TMP/overlay"
+seen=0
+if mount -t overlay overlay -o "lowerdir=$TMP/lower,upperdir=$TMP/upper,workdir=$TMP/work" "$TMP/overlay" 2>/dev/null; then
+	on_exit "umount '$TMP/overlay'"
+	truth overlay "$TMP/overlay"
+else
+	skip overlay "cannot be mounted here"
+fi
+
+done_testing

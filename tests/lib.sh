@@ -1,0 +1,112 @@
+# shellcheck shell=sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck disable=SC2034 # status, out and err are for the tests
+# TAP for the tests in POSIX shell. A test begins with
+#	. "$(dirname "$0")/lib.sh"
+# and ends with done_testing. It may write below $TMP (on disk, not tmpfs, unless
+# TMPDIR says so; any user may look into it), which is gone at its end.
+
+BUILD=${BUILD:-$PWD/build} # the tools; their test helpers are in $BUILD/tests
+tests_run=0
+tests_failed=0
+at_exit=:
+
+TMP=$(mktemp -d "${TMPDIR:-/var/tmp}/hotset.XXXXXX") || exit 1
+chmod 755 "$TMP"
+trap 'eval "$at_exit"; rm -rf "$TMP"' EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# on_exit 'COMMAND': before $TMP is removed, the last one first (such as umount).
+on_exit() {
+	at_exit="$1; $at_exit"
+}
+
+# verdict STATUS NAME
+verdict() {
+	tests_run=$((tests_run + 1))
+	if [ "$1" -eq 0 ]; then
+		echo "ok $tests_run - $2"
+	else
+		tests_failed=$((tests_failed + 1))
+		echo "not ok $tests_run - $2"
+	fi
+	return "$1"
+}
+
+# note TEXT...: lines of diagnosis
+note() {
+	printf '%s\n' "$*" | sed 's/^/# /'
+}
+
+# ok NAME COMMAND...: the command succeeds
+ok() {
+	ok_name=$1
+	shift
+	"$@"
+	verdict $? "$ok_name"
+}
+
+# is NAME GOT WANTED: the texts are the same
+is() {
+	[ "$2" = "$3" ]
+	verdict $? "$1" || {
+		note "got:    $2"
+		note "wanted: $3"
+		return 1
+	}
+}
+
+# like NAME GOT PATTERN: the text matches the shell pattern
+like() {
+	# shellcheck disable=SC2254 # the pattern is meant as one
+	case $2 in $3) true ;; *) false ;; esac
+	verdict $? "$1" || {
+		note "got:     $2"
+		note "pattern: $3"
+		return 1
+	}
+}
+
+# run COMMAND...: sets $status, $out and $err (also in the files $TMP/.out, $TMP/.err)
+run() {
+	status=0
+	"$@" >"$TMP/.out" 2>"$TMP/.err" || status=$?
+	out=$(cat "$TMP/.out")
+	err=$(cat "$TMP/.err")
+}
+
+# skip NAME REASON: one test that cannot be run here
+skip() {
+	tests_run=$((tests_run + 1))
+	echo "ok $tests_run - $1 # SKIP $2"
+}
+
+# skip_all REASON: the whole file
+skip_all() {
+	echo "1..0 # SKIP $1"
+	exit 0
+}
+
+need_root() {
+	[ "$(id -u)" -eq 0 ] || skip_all "needs root"
+}
+
+# need PROGRAM...
+need() {
+	for program; do
+		command -v "$program" >/dev/null || skip_all "needs $program"
+	done
+}
+
+# as_nobody COMMAND...: without privilege; only root can do this
+as_nobody() {
+	setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all "$@"
+}
+
+done_testing() {
+	echo "1..$tests_run"
+	[ "$tests_failed" -eq 0 ]
+	exit
+}

@@ -1,0 +1,268 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# lock: pinned is what no eviction takes, and too much is refused
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/lib.sh"
+need prlimit setpriv
+
+pages=$BUILD/tests/pages
+enosys=$BUILD/tests/enosys
+page=$(getconf PAGESIZE)
+cp "$BUILD/lock" "$pages" "$enosys" "$TMP" # where any user finds them
+lock=$TMP/lock
+mkdir "$TMP/w"
+cd "$TMP/w" || exit 1
+
+# file NAME PAGES [BYTES]: makes a file of so many pages and bytes, clean and cold
+file() {
+	head -c $(($2 * page + ${3:-0})) /dev/urandom >"$1"
+	"$pages" --evict "$1"
+}
+
+# value FIELD [RECORD]: of the record with that number in $out, the first unless told
+value() {
+	printf '%s\n' "$out" | awk -v field="$1" -v number="${2:-1}" -v RS= -F '\n' '
+		NR == number { for (i = 1; i <= NF; i++)
+			if (index($i, field "=") == 1) print substr($i, length(field) + 2) }'
+}
+
+# row [RECORD]: files asked pinned lost released repinned state
+row() {
+	echo "$(value files "$1") $(value asked_bytes "$1") $(value pinned_bytes "$1")" \
+		"$(value lost_bytes "$1") $(value released_bytes "$1") $(value repinned_bytes "$1")" \
+		"$(value state "$1")"
+}
+
+# start ARGUMENT...: in the background, until its first report is out; sets $pid
+pid=
+start() {
+	: >"$TMP/.out"
+	"$lock" -f kv "$@" >"$TMP/.out" 2>"$TMP/.err" &
+	pid=$!
+	tries=100
+	while [ $tries -gt 0 ] && ! grep -q '^state=' "$TMP/.out" && kill -0 $pid 2>/dev/null; do
+		sleep 0.05
+		tries=$((tries - 1))
+	done
+	out=$(cat "$TMP/.out")
+	err=$(cat "$TMP/.err")
+}
+
+# stop [SIGNAL]: ends it; sets $status, $out and $err
+stop() {
+	kill -"${1:-TERM}" $pid
+	status=0
+	wait $pid 2>/dev/null || status=$?
+	pid=
+	out=$(cat "$TMP/.out")
+	err=$(cat "$TMP/.err")
+}
+# shellcheck disable=SC2016 # for then
+on_exit '[ -z "$pid" ] || kill $pid'
+
+# left NAME: what is left after an eviction
+left() {
+	"$pages" --evict "$1"
+	"$pages" "$1"
+}
+
+### Pinning
+
+file a 300 1
+file b 5
+asked=$((301 * page))
+start a
+is "a file is pinned, and reported at once" "$(row)" "1 $asked $asked  0  pinned"
+is "an eviction takes nothing" "$(left a)" 301/301
+is "the kernel counts it as locked" "$(awk '/^VmLck/ { print $2 * 1024 }' /proc/$pid/status)" $asked
+is "it goes first when memory is short" "$(cat /proc/$pid/oom_score_adj)" 1000
+ok "it takes little memory itself" \
+	[ "$(awk '/^RssAnon/ { print $2 }' /proc/$pid/status)" -lt 1024 ]
+stop
+is "SIGTERM ends it" "$status:$err" "143:"
+is "it is let go" "$(row 2)" "1 $asked 0 0 $asked  released"
+is "an eviction takes it then" "$(left a)" 0/301
+start a
+stop INT
+is "so does SIGINT" "$status:$(value state 2)" "130:released"
+start a
+stop KILL
+is "and SIGKILL leaves nothing pinned" "$(left a)" 0/301
+
+mkdir tree tree/sub
+file tree/c 4
+file tree/sub/d 4
+ln tree/c tree/e
+start tree b
+is "a folder" "$(row 1)" "2 $((8 * page)) $((8 * page))  0  pinned"
+is "another operand" "$(row 2)" "1 $((5 * page)) $((5 * page))  0  pinned"
+is "all stay" "$(left tree/c) $(left tree/sub/d) $(left b)" "4/4 4/4 5/5"
+stop
+start -p $((10 * page + 1)):"$page" a
+is "a range: the pages that it touches" "$(row)" "1 $((2 * page)) $((2 * page))  0  pinned"
+is "no others" "$(left a)" 2/301
+stop
+: >empty
+start empty
+is "an empty file" "$(row)" "1 0 0  0  pinned"
+stop
+run "$lock" -t 0.2 -f kv a
+is "a time limit lets go" "$status:$(value state 2)" "0:released"
+is "text: rows and their total, twice, under one heading" \
+	"$("$lock" -t 0.2 a b | awk '{ print $1, $NF }')" "FILES PATH
+1 a
+1 b
+2 total
+1 a
+1 b
+2 total"
+run "$lock" -t 0.2 -f json -o report a
+is "a report in a file is the last one" "$status:$(sed 's/.*"state":"//' report)" '0:released"}'
+mkfifo names
+{ echo a; echo b; } >names &
+start -T names
+is "a list from a pipe" "$(value path):$(row)" "names:2 $((306 * page)) $((306 * page))  0  pinned"
+stop
+
+### It stays harmless and true when files change
+
+start a
+: >a
+head -c $((301 * page)) /dev/zero >a
+stop
+is "truncated and written again: lost, whatever the kernel counts" "$status:$(row 2)" \
+	"143:1 $asked 0 $asked 0  released"
+file a 300 1
+start a
+truncate -s $((100 * page)) a
+stop
+is "shrunk: no harm, and the rest was held" "$status:$(row 2)" \
+	"143:1 $asked 0 $((201 * page)) $((100 * page))  released"
+file a 300 1
+
+### Commands
+
+# shellcheck disable=SC2016 # the inner shell's
+run "$lock" -f kv a -- sh -c 'echo "$1"
+	"$2" --evict a; "$2" a; exit 7' sh word "$pages"
+is "a command runs while it is held, and its status counts" "$status:$out" "7:word
+301/301"
+like "the report goes to standard error" "$err" "path=a*state=pinned*state=released*"
+before=$(cat /proc/self/oom_score_adj)
+is "the command is not what goes first" \
+	"$("$lock" a -- cat /proc/self/oom_score_adj 2>/dev/null)" "$before"
+run "$lock" -o report a -- true
+is "or to a file" "$status:$out:$err" "0::"
+run "$lock" a -- no-such-command
+is "a command that is not there" "$status" 127
+run "$lock" a -- ./empty
+is "one that cannot be run" "$status" 126
+# shellcheck disable=SC2016 # the inner shell's
+run "$lock" a -- sh -c 'kill -KILL $$'
+is "one that is killed" "$status" 137
+run "$lock" a --
+is "none after --" "$status" 3
+run "$lock" -- true
+is "no file before --" "$status:$out" "3:"
+run sh -c "echo a | '$lock' -T - -- cat"
+is "the list is not the command's input" "$status:$out" "0:"
+"$lock" a -- sh -c 'trap "exit 9" TERM; while :; do sleep 0.05; done' 2>/dev/null &
+pid=$!
+sleep 0.5
+kill -TERM $pid
+status=0
+wait $pid || status=$?
+pid=
+is "a signal is passed on to the command, and its status back" "$status" 9
+run "$lock" -t 0.3 a -- sleep 20
+is "when the time is over, it is ended" "$status" 143
+
+### Refusals
+
+quarter=$(awk '/^MemTotal/ { print int($2 / 4) }' /proc/meminfo)
+truncate -s $(((quarter + 64) * 1024 / page * page)) huge
+run "$lock" -f kv huge
+asked=$(stat -c %s huge)
+allowed=$(value limit_bytes)
+is "more than 25 % of the memory is refused" "$status:$(row)" "2:1 $asked     refused"
+like "the message names 25 %, what was asked and what is allowed" "$err" \
+	"lock: refused: * ($asked bytes) asked, * ($allowed bytes) allowed: 25% of *; --max=*"
+is "nothing was read" "$("$pages" huge | cut -d / -f 1)" 0
+run "$lock" -f kv huge -- touch ran
+is "nor is the command run" "$status:$(ls ran 2>/dev/null)" "2:"
+run "$lock" -f kv --dry-run --max 100% huge
+is "--max allows more" "$status:$(row)" "0:1 $asked     "
+rm huge
+run "$lock" -f kv --dry-run a
+is "--dry-run pins nothing" "$status:$(row)" "0:1 $((301 * page))     "
+run "$lock" -f kv --max $((301 * page - 1)) a
+is "--max refuses too" "$status:$(value limit_bytes)" "2:$((301 * page - 1))"
+like "and is named" "$err" "lock: refused: * ($((301 * page)) bytes) asked, * ($((301 * page - 1)) bytes) allowed: as --max says; *"
+start --max $((301 * page)) a
+is "what it allows is pinned" "$(row)" "1 $((301 * page)) $((301 * page))  0  pinned"
+stop
+run "$lock" --max 101% a
+is "more than all" "$status" 3
+
+# limited ARGUMENT...: without privilege, 64 KiB may be locked
+# shellcheck disable=SC2317 # run calls it
+limited() {
+	if [ "$(id -u)" -eq 0 ]; then
+		prlimit --memlock=65536 -- setpriv --reuid=65534 --regid=65534 --clear-groups \
+			--inh-caps=-all "$lock" -t 0.2 -f kv "$@"
+	else
+		prlimit --memlock=65536 -- "$lock" -t 0.2 -f kv "$@"
+	fi
+}
+chmod 644 a b
+run limited a
+is "more than may be locked is refused" "$status:$(row)" "2:1 $((301 * page))     refused"
+like "the message names the limit and what mends it" "$err" \
+	"lock: refused: * ($((301 * page)) bytes) asked, *RLIMIT_MEMLOCK* 64K (65536 bytes)*ulimit -l*LimitMEMLOCK=*cap_ipc_lock*"
+run limited b
+is "what may be locked is pinned, without privilege" "$status:$(row)" \
+	"0:1 $((5 * page)) $((5 * page))  0  pinned"
+
+### In part
+
+run "$lock" -t 0.2 -f kv missing
+is "a missing file" "$status:$out:$err" "2::lock: missing: No such file or directory"
+run "$lock" -t 0.2 -f kv missing a
+is "among others" "$status:$(row 2):$err" \
+	"1:1 $((301 * page)) $((301 * page))  0  pinned:lock: missing: No such file or directory"
+run "$enosys" mlock=ENOMEM -- "$lock" -t 0.2 -f kv b
+is "what cannot be locked is not claimed" "$status:$(row)" "1:1 $((5 * page)) 0  0  partial"
+like "and said" "$err" "lock: b: *"
+run "$enosys" mlock2=EPERM -- "$lock" -t 0.2 -f kv b
+is "a sandbox without mlock2" "$status:$(row)" "0:1 $((5 * page)) $((5 * page))  0  pinned"
+
+# in_cgroup LIMIT COMMAND...: in a new memory cgroup (version 1)
+in_cgroup() {
+	group=/sys/fs/cgroup/memory/hotset-test.$$
+	mkdir "$group" || return
+	echo "$1" >"$group/memory.limit_in_bytes"
+	shift
+	# shellcheck disable=SC2016 # the inner shell's
+	run sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec "$@"' sh "$group" "$@"
+	killed=$(sed -n 's/^oom_kill //p' "$group/memory.oom_control")
+	rmdir "$group"
+}
+
+if [ -w /sys/fs/cgroup/memory/memory.limit_in_bytes ] && [ "$(id -u)" -eq 0 ]; then
+	truncate -s 512M huge
+	for max in 25% 1G; do
+		in_cgroup 64M "$lock" -f kv --max $max huge
+		is "512 MiB in a cgroup of 64 MiB, --max $max: refused, not killed" \
+			"$status:$(row) $killed" "2:1 536870912     refused 0"
+		like "the message names the cgroup and its limit" "$err" \
+			"lock: refused: 512M (536870912 bytes) asked, *: *% of the limit of memory cgroup $group, 64M; *"
+	done
+	in_cgroup 64M "$lock" -t 0.2 -f kv a
+	is "what fits is pinned" "$status:$(row):$(value limit_bytes)" \
+		"0:1 $((301 * page)) $((301 * page))  0  pinned:16777216"
+	rm huge
+else
+	skip "memory cgroups" "needs root and a writable version 1 hierarchy"
+fi
+
+done_testing

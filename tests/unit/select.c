@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "select.h"
+
+#include "tap.h"
+
+static bool
+admits(const char *include, const char *exclude, const char *path)
+{
+	struct select select = SELECT_ALL;
+	const char *slash = strrchr(path, '/');
+
+	if (include)
+		select.include = (struct opts_words) { &include, 1 };
+	if (exclude)
+		select.exclude = (struct opts_words) { &exclude, 1 };
+	return select_admits(&select, path, slash ? slash + 1 : path);
+}
+
+int
+main(void)
+{
+	const char *globs[] = { "*.a", "*.b" };
+	struct select select = SELECT_ALL;
+
+	ok(admits(NULL, NULL, "x/y"), "no globs: all");
+	ok(admits("*.c", NULL, "x/y.c"), "include: the name");
+	ok(!admits("*.c", NULL, "x.c/y.h"), "include: not the folder's");
+	ok(!admits(NULL, "*.c", "x/y.c"), "exclude: the name");
+	ok(admits(NULL, "x", "x/y"), "exclude: not the folder's name");
+	ok(!admits("*.c", "y.*", "x/y.c"), "exclude wins over include");
+	ok(admits("x/*", NULL, "x/y/z"), "a slash in the glob: the path, * matches slashes");
+	ok(!admits("y/*", NULL, "x/y/z"), "a slash in the glob: the whole path");
+	ok(admits("[!.]*", NULL, "x/y"), "brackets");
+	ok(admits("a?c", NULL, "a\xff" "c"), "? is a byte that is no UTF-8");
+	ok(admits("*\n*", NULL, "a\nb"), "newline");
+	select.include = (struct opts_words) { globs, 2 };
+	ok(select_admits(&select, "x.b", "x.b"), "any of several includes");
+	ok(!select_admits(&select, "x.c", "x.c"), "none of several includes");
+	ok(!select_prunes(&select, "x.a", "x.a"), "includes do not prune folders");
+	select.exclude = (struct opts_words) { globs, 1 };
+	ok(select_prunes(&select, "x/y.a", "y.a"), "excludes do");
+	return tap_done();
+}
