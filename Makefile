@@ -32,32 +32,34 @@ OBJECTS = $(LIB_OBJECTS) $(patsubst %.c,build/obj/%.o,$(wildcard cmd/*.c))
 
 all: $(TOOLS) ## build the five tools into build/
 
+# What is done is named in a word; V=1 shows the commands.
+V =
+say = $(if $(V),,@printf '  %-6s %s\n' $(1) $@;)
+
 # Every tool links the same archives: the linker takes only what the tool refers to,
 # so that only hitratio carries libbpf, libelf and libz.
 $(TOOLS): build/%: build/obj/cmd/%.o build/obj/libhotset.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -Lbuild/deps/lib $^ $(LDLIBS) -o $@.debug
+	$(call say,LINK)$(CC) $(CFLAGS) $(LDFLAGS) -Lbuild/deps/lib $^ $(LDLIBS) -o $@.debug && \
 	$(STRIP) -o $@ $@.debug
 
 build/obj/libhotset.a: $(LIB_OBJECTS)
-	rm -f $@
-	$(AR) rcs $@ $^
+	$(call say,AR)rm -f $@ && $(AR) rcs $@ $^
 
 build/obj/%.o: %.c Makefile build/deps/stamp
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+	$(call say,CC)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 
 build/obj/lib/probe.o: build/obj/pagecache.skel.h
 
 build/obj/pagecache.skel.h: build/obj/pagecache.bpf.o
-	$(BPFTOOL) gen skeleton $< name pagecache > $@.new
-	mv $@.new $@
+	$(call say,SKEL)$(BPFTOOL) gen skeleton $< name pagecache > $@.new && mv $@.new $@
 
 build/obj/%.bpf.o: bpf/%.bpf.c Makefile build/deps/stamp
 	@mkdir -p $(@D)
-	$(CLANG) -target bpf -mcpu=v3 -D__TARGET_ARCH_$(BPF_ARCH) -O2 -g -Wall -Wextra -Wno-unused-parameter $(WERROR) \
+	$(call say,BPF)$(CLANG) -target bpf -mcpu=v3 -D__TARGET_ARCH_$(BPF_ARCH) -O2 -g -Wall -Wextra -Wno-unused-parameter $(WERROR) \
 	    -nostdlibinc -Ibpf -isystem build/deps/include -isystem build/deps/kernel-include \
-	    -MMD -MP -MT $@ -MF $(@:.o=.d) -c $< -o $@.clang
-	llvm-strip -g $@.clang
+	    -MMD -MP -MT $@ -MF $(@:.o=.d) -c $< -o $@.clang && \
+	llvm-strip -g $@.clang && \
 	$(BPFTOOL) gen object $@ $@.clang # drops relocations that nobody needs
 
 build/deps/stamp:
@@ -70,6 +72,9 @@ install: all ## install tools and man pages: DESTDIR=, PREFIX=/usr/local
 	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1
 	install -m 755 $(TOOLS) $(DESTDIR)$(BINDIR)
 	install -m 644 $(wildcard cmd/*.1) $(DESTDIR)$(MANDIR)/man1
+
+demo: all ## show the tools at work on this machine (root)
+	@tests/demo
 
 # --- tests
 
@@ -86,27 +91,34 @@ test-programs: $(HELPERS) $(UNITS) build/tests/truth
 
 $(HELPERS): build/tests/%: tests/helper/%.c Makefile build/deps/stamp
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(TEST_CFLAGS) -static $< -o $@
+	$(call say,CC)$(CC) $(CPPFLAGS) $(TEST_CFLAGS) -static $< -o $@
 
 build/tests/truth: $(TRUTH) tests/truth/truth.h Makefile build/deps/stamp
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(TEST_CFLAGS) -static $(TRUTH) -o $@
+	$(call say,CC)$(CC) $(CPPFLAGS) $(TEST_CFLAGS) -static $(TRUTH) -o $@
 
-# Unit tests are built with glibc's sanitizers, from the library's sources.
-UNIT_SOURCES = $(filter-out lib/probe.c,$(wildcard lib/*.c))
+# Unit tests run the library under glibc's sanitizers.
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all
+SANE = gcc -D_GNU_SOURCE -DHOTSET_VERSION='"$(VERSION)"' -Ilib -Itests/unit $(TEST_CFLAGS) $(SANITIZE)
+SANE_OBJECTS = $(patsubst lib/%.c,build/tests/lib/%.o,$(filter-out lib/probe.c,$(wildcard lib/*.c)))
 
-$(UNITS): build/tests/unit/%: tests/unit/%.c tests/unit/tap.h $(UNIT_SOURCES) $(wildcard lib/*.h) Makefile
+build/tests/lib/%.o: lib/%.c Makefile
 	@mkdir -p $(@D)
-	gcc -D_GNU_SOURCE -DHOTSET_VERSION='"$(VERSION)"' -Ilib -Itests/unit $(TEST_CFLAGS) $(SANITIZE) \
-	    $< $(UNIT_SOURCES) -o $@ -lpthread
+	$(call say,CC)$(SANE) -MMD -MP -c $< -o $@
+
+build/tests/libhotset.a: $(SANE_OBJECTS)
+	$(call say,AR)rm -f $@ && ar rcs $@ $^
+
+$(UNITS): build/tests/unit/%: tests/unit/%.c tests/unit/tap.h build/tests/libhotset.a
+	@mkdir -p $(@D)
+	$(call say,CC)$(SANE) $< build/tests/libhotset.a -o $@ -lpthread
 
 bench: all test-programs ## measure against the peers: ratios, from paired runs
 	@for bench in tests/bench/*; do echo "== $$bench"; $$bench || exit 1; done
 
 # --- quality
 
-SHELL_SOURCES = $(wildcard tests/*.t tests/*.sh tests/bench/* lib/deps/*.sh check/*/*.sh) .ci/run
+SHELL_SOURCES = $(wildcard tests/*.t tests/*.sh tests/bench/* tests/demo lib/deps/*.sh check/*/*.sh) .ci/run
 C_SOURCES = $(wildcard cmd/*.c lib/*.[ch] bpf/*.[ch] tests/helper/*.c tests/truth/*.[ch] tests/unit/*.[ch])
 
 lint: build/obj/pagecache.skel.h ## shellcheck, mandoc, clang-format and gcc's analyzer
@@ -123,7 +135,7 @@ clean: ## remove what the build made (dependencies and their sources stay)
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' Makefile
 
--include $(OBJECTS:.o=.d) build/obj/pagecache.bpf.d
+-include $(OBJECTS:.o=.d) $(SANE_OBJECTS:.o=.d) build/obj/pagecache.bpf.d
 
-.PHONY: all deps install test test-programs bench lint clean help
+.PHONY: all deps install demo test test-programs bench lint clean help
 .DELETE_ON_ERROR:
