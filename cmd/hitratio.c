@@ -18,7 +18,8 @@
 #include "status.h"
 #include "stop.h"
 
-#define NSEC 1000000000ULL
+#define NSEC          1000000000ULL
+#define TIDY_INTERVAL (NSEC / 5)
 
 enum field {
 	F_TIME,
@@ -186,7 +187,6 @@ report(struct run *run)
 	values[F_TIER] = out_string(probe_tier(run->probe));
 	if (out_row(&run->out, values) < 0 || out_commit(&run->out) < 0)
 		return out_explain(&run->out);
-	probe_tidy(run->probe);
 	return STATUS_DONE;
 }
 
@@ -221,6 +221,20 @@ account(const struct run *run)
 		    (unsigned long long)all.of[UNSEEN]);
 }
 
+/* Sleeps as stop_sleep does, and keeps room in the ledger meanwhile: a walk over small
+ * files takes a new entry for each of them. */
+static bool
+sleep_until(struct run *run, uint64_t deadline, int fd)
+{
+	uint64_t next;
+
+	do {
+		probe_tidy(run->probe);
+		next = stop_now() + TIDY_INTERVAL;
+	} while (next < deadline && stop_sleep(next, fd));
+	return next >= deadline && stop_sleep(deadline, fd);
+}
+
 /* Reports each interval until the count is reached, the process watched by FD has
  * ended or a signal stops us; what was begun is reported too. */
 static int
@@ -233,7 +247,7 @@ watch(struct run *run, int fd)
 
 	while (on) {
 		deadline = opt->interval ? deadline + opt->interval : UINT64_MAX;
-		on = stop_sleep(deadline, fd);
+		on = sleep_until(run, deadline, fd);
 		if ((status = report(run)) != STATUS_DONE)
 			return status;
 		if (++count == opt->count)
