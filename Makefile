@@ -129,7 +129,7 @@ lint: build/obj/pagecache.skel.h ## shellcheck, mandoc, clang-format and gcc's a
 	    $(CC) $(CPPFLAGS) $(CFLAGS) -Werror -fanalyzer -c $$source -o /dev/null || exit 1; \
 	done
 
-clean: ## remove what the build made (dependencies and their sources stay)
+clean: ## remove what the build made (dependencies stay)
 	rm -rf build/obj build/tests $(TOOLS) $(TOOLS:=.debug)
 
 help: ## list the targets

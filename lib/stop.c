@@ -51,8 +51,10 @@ stop_catch(uint64_t timeout)
 	}
 	catching = true;
 	if (timeout) {
-		limit.it_value.tv_sec = (time_t)(timeout / NSEC);
-		limit.it_value.tv_usec = (suseconds_t)(timeout % NSEC / 1000 + 1);
+		uint64_t microseconds = timeout / 1000 + 1; /* never 0, which is none */
+
+		limit.it_value.tv_sec = (time_t)(microseconds / 1000000);
+		limit.it_value.tv_usec = (suseconds_t)(microseconds % 1000000);
 		setitimer(ITIMER_REAL, &limit, NULL);
 	}
 }

@@ -7,6 +7,7 @@
 # TMPDIR says so; any user may look into it), which is gone at its end.
 
 BUILD=${BUILD:-$PWD/build} # the tools; their test helpers are in $BUILD/tests
+PATH=$PATH:$BUILD/tools:/usr/sbin:/sbin # promtool; mkfs and bpftool, also for a plain user
 tests_run=0
 tests_failed=0
 at_exit=:
@@ -27,10 +28,10 @@ on_exit() {
 verdict() {
 	tests_run=$((tests_run + 1))
 	if [ "$1" -eq 0 ]; then
-		echo "ok $tests_run - $2"
+		printf 'ok %d - %s\n' "$tests_run" "$2"
 	else
 		tests_failed=$((tests_failed + 1))
-		echo "not ok $tests_run - $2"
+		printf 'not ok %d - %s\n' "$tests_run" "$2"
 	fi
 	return "$1"
 }

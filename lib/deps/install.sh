@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # Makes a Debian 12 machine ready to build, test and lint hotset:
-#   1. installs the packages of lib/deps/packages that are missing,
+#   1. installs the packages of lib/deps/packages that are missing, and promtool,
 #   2. fetches the sources pinned in lib/deps/sources (fetch.sh),
 #   3. compiles them against musl into build/deps (build.mk).
 # It is silent, and quick, when there is nothing to do.
@@ -49,12 +49,41 @@ install_packages()
 	export DEBIAN_FRONTEND=noninteractive
 	for step in update "install -y --no-install-recommends$missing"; do
 		# shellcheck disable=SC2086 # it is a list
-		apt-get -q -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 \
-			$step >"$log" 2>&1 </dev/null 9>&- || {
+		run_apt $step || {
 			cat "$log" >&2
 			die "apt-get ${step%% *} failed (see above)"
 		}
 	done
+}
+
+run_apt()
+{
+	apt-get -q -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 "$@" \
+		>"$log" 2>&1 </dev/null 9>&-
+}
+
+# Prometheus' own checker is wanted for the tests, its server and what that brings
+# along is not: the package is unpacked beside the build, not installed.
+unpack_promtool()
+{
+	[ ! -x build/tools/promtool ] || return 0
+	command -v dpkg-deb >/dev/null || return 0
+
+	echo "deps: fetching promtool"
+	rm -rf build/tools.new
+	mkdir build/tools.new
+	(
+		cd build/tools.new
+		log=$PWD/log
+		run_apt download prometheus ||
+			{ run_apt update && run_apt download prometheus; } ||
+			{ cat "$log" >&2; die "prometheus cannot be downloaded (see above)"; }
+		dpkg-deb --fsys-tarfile prometheus_*.deb | tar -xf - ./usr/bin/promtool
+		mv usr/bin/promtool .
+		rm -rf usr prometheus_*.deb log
+	)
+	rm -rf build/tools
+	mv build/tools.new build/tools
 }
 
 # The source tree the user gave for library $1, if any.
@@ -161,6 +190,7 @@ exec 9>build/deps.lock
 flock 9
 
 install_packages
+unpack_promtool
 HOST=${HOST:-$($CC -print-multiarch)}
 print=$(fingerprint)
 [ "$(cat "$DEPS/stamp" 2>/dev/null)" = "$print" ] || build_libraries "$print"
