@@ -131,11 +131,20 @@ enum pageflags {
 #define S_IFMT  0170000
 #define S_IFREG 0100000
 
-/* A file whose pages count: not a block device, not a file system's own metadata. */
-static inline bool
-is_regular(const struct address_space *mapping)
+/*
+ * The inode of a file whose pages count, NULL of others: block devices, and what file
+ * systems keep in the page cache for themselves. To be asked for once in a program:
+ * for each pointer that is followed the verifier searches all of the kernel's types.
+ */
+static inline struct inode *
+regular_host(const struct address_space *mapping)
 {
-	return mapping && mapping->host && (mapping->host->i_mode & S_IFMT) == S_IFREG;
+	struct inode *host;
+
+	if (!mapping)
+		return NULL;
+	host = mapping->host;
+	return host && (host->i_mode & S_IFMT) == S_IFREG ? host : NULL;
 }
 
 /* The flags word comes first in struct page on every kernel; its type does not

@@ -45,9 +45,9 @@ cache_numbered(__u64 mapping, __u64 ino)
 }
 
 static inline struct cache
-cache_of(const struct address_space *mapping)
+cache_of(const struct address_space *mapping, const struct inode *host)
 {
-	return cache_numbered((__u64)mapping, mapping->host->i_ino);
+	return cache_numbered((__u64)mapping, host->i_ino);
 }
 
 static inline void

@@ -116,13 +116,14 @@ int
 BPF_PROG(insert, struct folio *folio)
 {
 	struct address_space *mapping = folio->mapping;
+	struct inode *host = regular_host(mapping);
 	struct task_struct *task = current_task();
 	struct reader *reader;
 	struct cache cache;
 	__u64 first, end, lost = 0;
 	bool faulting, target;
 
-	if (!counting || !is_regular(mapping))
+	if (!counting || !host)
 		return 0;
 	first = folio->index;
 	end = first + folio_pages(folio);
@@ -133,7 +134,7 @@ BPF_PROG(insert, struct folio *folio)
 	if (is_preload(task))
 		return 0;
 	target = is_target(task);
-	cache = cache_of(mapping);
+	cache = cache_of(mapping, host);
 	count(FILLS, end - first, target);
 	if (faulting && !reader->fault_missed) {
 		/* its first access is under way, and has no event of its own */
@@ -155,12 +156,13 @@ int
 BPF_PROG(evict, struct folio *folio)
 {
 	struct address_space *mapping = folio->mapping;
+	struct inode *host = regular_host(mapping);
 	__u64 first = folio->index;
 	struct cache cache;
 
-	if (!counting || !is_regular(mapping))
+	if (!counting || !host)
 		return 0;
-	cache = cache_of(mapping);
+	cache = cache_of(mapping, host);
 	count(WASTE, ledger_take(&cache, first, first + folio_pages(folio)), false);
 	return 0;
 }
@@ -217,13 +219,15 @@ SEC("tp_btf")
 int
 BPF_PROG(read_pages, struct address_space *mapping, unsigned long index, unsigned long last)
 {
+	struct inode *host = regular_host(mapping);
 	struct task_struct *task = current_task();
 	struct request *request;
 	struct reader *reader;
+	struct cache cache;
 	struct call call;
 	__u64 end, size;
 
-	if (!counting || !is_regular(mapping))
+	if (!counting || !host)
 		return 0;
 	call_current(task, mapping, &call);
 	if (call.kind == CALL_URING)
@@ -232,14 +236,15 @@ BPF_PROG(read_pages, struct address_space *mapping, unsigned long index, unsigne
 	if (!reader)
 		return 0;
 	request = &reader->request;
-	if (!is_same_request(request, task, &call, mapping, index, last)) {
+	cache = cache_of(mapping, host);
+	if (!is_same_request(request, task, &call, &cache, index, last)) {
 		settle(reader, task);
-		request_begin(request, task, &call, mapping, index, last);
+		request_begin(request, task, &call, &cache, index, last);
 		if (is_settled_by_bytes(&call, request->start))
 			reader->held = ++reader->generation;
 	}
 	/* the range is not cut to the file's size, which may change meanwhile */
-	size = size_pages(mapping->host->i_size);
+	size = size_pages(host->i_size);
 	end = call.kind == CALL_SPLICE ? splice_end(&call, request->start, last) : last + 1;
 	if (end > size)
 		end = size;
@@ -335,12 +340,13 @@ SEC("tp_btf")
 int
 BPF_PROG(fault, struct address_space *mapping, unsigned long index)
 {
+	struct inode *host = regular_host(mapping);
 	struct task_struct *task = current_task();
 	struct reader *reader;
 	struct cache cache;
 	__u64 taken;
 
-	if (!counting || !is_regular(mapping))
+	if (!counting || !host)
 		return 0;
 	reader = reader_of(task, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!reader)
@@ -349,7 +355,7 @@ BPF_PROG(fault, struct address_space *mapping, unsigned long index)
 	reader->fault_mapping = (__u64)mapping;
 	reader->fault_index = index;
 	reader->fault_named = true;
-	cache = cache_of(mapping);
+	cache = cache_of(mapping, host);
 	taken = ledger_take(&cache, index, index + 1);
 	if (taken)
 		reader->fault_missed = true;
@@ -362,18 +368,19 @@ SEC("tp_btf")
 int
 BPF_PROG(map_pages, struct address_space *mapping, unsigned long first, unsigned long last)
 {
+	struct inode *host = regular_host(mapping);
 	struct task_struct *task = current_task();
 	struct reader *reader;
 	struct cache cache;
 	__u64 taken;
 
-	if (!counting || !is_regular(mapping))
+	if (!counting || !host)
 		return 0;
 	reader = reader_of(task, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!reader)
 		return 0;
 	begin_fault(reader, task);
-	cache = cache_of(mapping);
+	cache = cache_of(mapping, host);
 	taken = ledger_take(&cache, first, last + 1);
 	if (!taken)
 		return 0;
@@ -391,7 +398,7 @@ SEC("tp_btf")
 int
 BPF_PROG(dirty, struct folio *folio, struct address_space *mapping)
 {
-	if (counting && is_regular(mapping))
+	if (counting && regular_host(mapping))
 		count(DIRTIES, folio_pages(folio), is_target(current_task()));
 	return 0;
 }

@@ -51,11 +51,11 @@ struct reader {
 
 static inline bool
 is_same_request(const struct request *request, const struct task_struct *task,
-    const struct call *call, const struct address_space *mapping, __u64 index, __u64 last)
+    const struct call *call, const struct cache *cache, __u64 index, __u64 last)
 {
 	/* within one request every batch begins behind the one before; the pieces of a
 	 * sendfile ask for more and more */
-	return request->cache.mapping == (__u64)mapping &&
+	return request->cache.mapping == cache->mapping &&
 	    request->syscr == task->ioac.syscr && index > request->index &&
 	    (request->last == last || (call->kind == CALL_SEND && last > request->last));
 }
@@ -71,11 +71,11 @@ request_start(const struct call *call, __u64 index)
 
 static inline void
 request_begin(struct request *request, const struct task_struct *task, const struct call *call,
-    const struct address_space *mapping, __u64 index, __u64 last)
+    const struct cache *cache, __u64 index, __u64 last)
 {
 	__u64 start = request_start(call, index);
 
-	request->cache = cache_of(mapping);
+	request->cache = *cache;
 	request->last = last;
 	request->syscr = task->ioac.syscr;
 	request->rchar = task->ioac.rchar;

@@ -91,30 +91,34 @@ is_settled_by_bytes(const struct call *call, __u64 start)
 	    call->position >> PAGE_SHIFT == start;
 }
 
-/* The file position of descriptor FD, which a call changes only as it returns. */
-static inline bool
-file_position(const struct task_struct *task, unsigned long fd, __u64 *position)
+/* The current task's file position of descriptor FD, which a call changes only as it
+ * returns. A global function, looked at by the verifier once; -1 where there is none. */
+__noinline int
+file_position(__u64 fd, __u64 *position)
 {
-	struct fdtable *table;
+	struct task_struct *task = (void *)bpf_get_current_task_btf();
+	struct files_struct *files = task->files;
 	struct file **slots, *file = NULL;
+	struct fdtable *table;
 
-	table = task->files ? task->files->fdt : NULL;
+	if (!files || !position)
+		return -1;
+	table = files->fdt;
 	if (!table || fd >= table->max_fds)
-		return false;
+		return -1;
 	slots = table->fd;
 	if (bpf_probe_read_kernel(&file, sizeof file, slots + fd) < 0 || !file)
-		return false;
+		return -1;
 	*position = BPF_CORE_READ(file, f_pos);
-	return true;
+	return 0;
 }
 
 /* As file_position, but at the user's OFFSET where one is given. */
 static inline bool
-offset_position(
-    const struct task_struct *task, unsigned long offset, unsigned long fd, __u64 *position)
+offset_position(unsigned long offset, unsigned long fd, __u64 *position)
 {
 	if (!offset)
-		return file_position(task, fd, position);
+		return file_position(fd, position) == 0;
 	return bpf_probe_read_user(position, sizeof *position, (void *)offset) == 0;
 }
 
@@ -160,7 +164,7 @@ call_current(
 	switch (number) {
 	case NR_READ:
 	case NR_READV:
-		call->positioned = file_position(task, regs->di, &call->position);
+		call->positioned = file_position(regs->di, &call->position) == 0;
 		return;
 	case NR_PREAD64:
 	case NR_PREADV:
@@ -171,17 +175,17 @@ call_current(
 		call->positioned = true;
 		call->position = regs->r10;
 		if (regs->r10 == PREADV_NO_OFFSET)
-			call->positioned = file_position(task, regs->di, &call->position);
+			call->positioned = file_position(regs->di, &call->position) == 0;
 		return;
 	case NR_SENDFILE:
 		call->kind = CALL_SEND;
-		call->positioned = offset_position(task, regs->dx, regs->si, &call->position);
+		call->positioned = offset_position(regs->dx, regs->si, &call->position);
 		return;
 	case NR_SPLICE:
 	case NR_COPY_FILE_RANGE:
 		call->kind = number == NR_SPLICE ? CALL_SPLICE : CALL_SEND;
 		call->length = regs->r8;
-		call->positioned = offset_position(task, regs->si, regs->di, &call->position);
+		call->positioned = offset_position(regs->si, regs->di, &call->position);
 		return;
 	case NR_IO_URING_ENTER:
 		call->kind = CALL_URING;
