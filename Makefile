@@ -122,7 +122,7 @@ SHELL_SOURCES = $(wildcard tests/*.t tests/*.sh tests/bench/* tests/demo lib/dep
 C_SOURCES = $(wildcard cmd/*.c lib/*.[ch] bpf/*.[ch] tests/helper/*.c tests/truth/*.[ch] tests/unit/*.[ch])
 
 lint: build/obj/pagecache.skel.h ## shellcheck, mandoc, clang-format and gcc's analyzer
-	shellcheck -x -P tests $(SHELL_SOURCES)
+	shellcheck -x -P SCRIPTDIR $(SHELL_SOURCES)
 	mandoc -Tlint -W warning cmd/*.1
 	clang-format --dry-run -Werror $(C_SOURCES)
 	for source in cmd/*.c lib/*.c; do \

@@ -25,80 +25,13 @@ check()
 	}
 }
 
-# The system's Debian entries, as deb-src ones: $parts/debian.sources from
-# the deb822 files, $parts/debian.list from the one-line files.
-write_parts()
-{
-	eval "$(apt-config shell list Dir::Etc::sourcelist/f \
-		dir Dir::Etc::sourceparts/d)"
-
-	# shellcheck disable=SC2154 # apt-config sets dir and list
-	find "$dir" -name '*.sources' -exec awk '
-	BEGIN { RS = "" }
-	{
-		split("", field)
-		n = split($0, line, "\n")
-		for (i = 1; i <= n; i++) {
-			if (line[i] ~ /^#/)
-				continue
-			if (line[i] ~ /^[ \t]/) {
-				field[key] = field[key] "\n" line[i]
-				continue
-			}
-			key = tolower(substr(line[i], 1, index(line[i], ":") - 1))
-			field[key] = substr(line[i], index(line[i], ":") + 1)
-		}
-		suites = ""
-		n = split(field["suites"], suite, /[ \t\n]+/)
-		for (i = 1; i <= n; i++)
-			if (suite[i] ~ /^bookworm(-updates|-security)?$/)
-				suites = suites " " suite[i]
-		if (suites == "" || field["enabled"] ~ /no/ ||
-		    (field["components"] " ") !~ /[ \t]main[ \t]/)
-			next
-		print "Types: deb-src\nURIs:" field["uris"]
-		print "Suites:" suites "\nComponents: main"
-		if ("signed-by" in field)
-			print "Signed-By:" field["signed-by"]
-		print ""
-	}' {} + >"$parts/debian.sources"
-
-	# shellcheck disable=SC2154
-	find "$list" "$dir" -name '*.list' -exec awk '
-	{
-		sub(/#.*/, "")
-		options = ""
-		if (match($0, /\[[^]]*\]/)) {
-			options = substr($0, RSTART, RLENGTH) " "
-			$0 = substr($0, 1, RSTART - 1) substr($0, RSTART + RLENGTH)
-		}
-	}
-	$1 ~ /^deb(-src)?$/ && $2 !~ /^cdrom:/ && / main( |$)/ &&
-	$3 ~ /^bookworm(-updates|-security)?$/ {
-		print "deb-src " options $2, $3, "main"
-	}' {} + >"$parts/debian.list" 2>/dev/null || :
-
-	[ -s "$parts/debian.sources" ] || [ -s "$parts/debian.list" ] ||
-		die "apt has no Debian bookworm entry to fetch sources from;" \
-			"unpack them yourself and set LIBBPF_SRC, ELFUTILS_SRC, ZLIB_SRC"
-}
-
-# As root, apt would fetch as a user of its own, who cannot write here.
-private_apt()
-{
-	apt-get -q -o Dir::Etc::SourceList=/dev/null \
-		-o Dir::Etc::SourceParts="$parts" \
-		-o Dir::State::Lists="$apt/lists" -o Dir::Cache="$apt/cache" \
-		-o APT::Sandbox::User=root "$@" >>"$log" 2>&1 </dev/null
-}
-
 # download NAME TARBALL SHA256
 download()
 {
 	mkdir "$apt/$1"
 	# When apt cannot, the missing file is what tells.
 	(cd "$apt/$1" &&
-		private_apt source --download-only --tar-only "$1") || :
+		private_apt apt-get source --download-only --tar-only "$1" >>"$log" 2>&1) || :
 	[ -f "$apt/$1/$2" ] || {
 		found=$(ls "$apt/$1")
 		error=$(grep -m 1 -E '^(E:|W: Failed)' "$log" || echo no error)
@@ -112,10 +45,10 @@ download()
 folder=$(realpath "$1")
 shift
 apt=$folder/apt
-parts=$apt/parts
 log=$apt/log
 
 cd "$(dirname "$0")"
+. ./apt.sh
 rm -rf "$apt"
 for name in "$@"; do
 	read -r _ _ tarball sum <<-EOF
@@ -127,9 +60,10 @@ for name in "$@"; do
 	fi
 	if [ ! -d "$apt" ]; then
 		echo "deps: fetching sources"
-		mkdir -p "$parts" "$apt/lists/partial" "$apt/cache/archives/partial"
-		write_parts
-		private_apt update || :
+		write_parts deb-src ||
+			die "apt has no Debian bookworm entry to fetch sources from;" \
+				"unpack them yourself and set LIBBPF_SRC, ELFUTILS_SRC, ZLIB_SRC"
+		private_apt apt-get update >>"$log" 2>&1 || :
 	fi
 	download "$name" "$tarball" "$sum"
 done
