@@ -19,19 +19,21 @@ struct each_file {
 	const char *path;        /* as the user would write it */
 	size_t operand;          /* number of the operand it was found below */
 	int fd;                  /* open for reading; -1 in report */
-	struct stat status;
+	struct stat status;      /* st_size of a block device is its capacity */
 	uint64_t offset, length; /* the selected range, bytes, clipped to the size */
-	int error;               /* errno of what failed, 0: none; the worker may set it */
+	int error;               /* errno of what failed, 0: none; the worker may set it.
+	                          * ESPIPE: no file, folder or block device */
 	void *result;            /* result_size bytes, zeroed, of the worker's own */
 };
 
 struct each {
 	const struct select *select;
 	size_t result_size;
-	unsigned workers;        /* 0: as many as there are processors */
+	unsigned workers; /* 0: as many as there are processors */
 
 	/* In a worker thread, one file: fills in file->result. Not called where
-	 * the file could not be opened. */
+	 * the file could not be opened. Called for each hard link, of which only the
+	 * first in order is reported: holds nothing that report would have to free. */
 	void (*work)(struct each_file *file, void *argument);
 
 	/* In the caller's thread, in order: files, and whatever failed (error set,
@@ -51,5 +53,8 @@ struct each {
  * done at all (no memory, the list cannot be read).
  */
 int each_run(const struct each *each, char **operands, size_t count);
+
+/* What FILE's error means, and what would mend it where a limit was hit. */
+const char *each_error(const struct each_file *file);
 
 #endif

@@ -48,7 +48,7 @@ links_add(struct links *links, uint64_t device, uint64_t inode)
 	slot = find(links, device, inode);
 	if (slot->inode || slot->device)
 		return 0;
-	*slot = (struct links_inode) { device, inode };
+	*slot = (struct links_inode){ device, inode };
 	links->count++;
 	return 1;
 }
@@ -57,5 +57,5 @@ void
 links_free(struct links *links)
 {
 	free(links->slots);
-	*links = (struct links) { 0 };
+	*links = (struct links){ 0 };
 }

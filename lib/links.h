@@ -6,13 +6,13 @@
 #include <stdint.h>
 
 /*
- * The set of inodes seen, 16 bytes each: what has several names is counted once.
- * A zeroed struct is an empty set.
+ * The set of inodes seen, in slots of 16 bytes of which at least three in eight are
+ * used: what has several names is counted once. A zeroed struct is an empty set.
  */
 struct links {
 	struct links_inode {
 		uint64_t device, inode;
-	} *slots;
+	} * slots;
 	size_t size, count;
 };
 

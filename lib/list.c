@@ -10,12 +10,13 @@
 
 #define FIRST_SIZE 65536
 
+/* O_NONBLOCK: a FIFO that nobody writes to is waited for where a stop ends the wait. */
 int
 list_open(struct list *list, const char *name, bool nul)
 {
-	*list = (struct list) { .fd = STDIN_FILENO, .end = nul ? '\0' : '\n' };
+	*list = (struct list){ .fd = STDIN_FILENO, .end = nul ? '\0' : '\n' };
 	if (strcmp(name, "-") != 0)
-		list->fd = open(name, O_RDONLY | O_CLOEXEC);
+		list->fd = open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	return list->fd < 0 ? -1 : 0;
 }
 
@@ -90,5 +91,5 @@ list_close(struct list *list)
 	if (list->fd > STDERR_FILENO)
 		close(list->fd);
 	free(list->buffer);
-	*list = (struct list) { .fd = -1 };
+	*list = (struct list){ .fd = -1 };
 }

@@ -143,7 +143,8 @@ start_threads(struct pool *pool)
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 	pthread_mutex_lock(&pool->lock);
 	error = pthread_create(&thread, &attributes, worker, pool);
-	for (pool->threads = !error; pool->threads && pool->threads < pool->workers; pool->threads++)
+	for (pool->threads = !error; pool->threads && pool->threads < pool->workers;
+	     pool->threads++)
 		if (pthread_create(&thread, &attributes, worker, pool) != 0)
 			break; /* fewer will do */
 	if (!error)

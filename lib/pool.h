@@ -15,9 +15,9 @@
  */
 
 struct pool_job {
-	size_t count;        /* of items; the producer sets it */
-	atomic_size_t next;  /* item to run next */
-	unsigned holders;    /* workers that are at it */
+	size_t count;       /* of items; the producer sets it */
+	atomic_size_t next; /* item to run next */
+	unsigned holders;   /* workers that are at it */
 	bool done;
 };
 

@@ -14,28 +14,28 @@ enum residency_method {
 	RESIDENCY_MINCORE,
 };
 
-enum residency_why {       /* of RESIDENCY_UNKNOWN */
+enum residency_why { /* of RESIDENCY_UNKNOWN */
 	RESIDENCY_KNOWN = 0,
-	RESIDENCY_NO_PERMISSION, /* the kernel tells only who may write the file, owns it, or has CAP_FOWNER */
+	RESIDENCY_NO_PERMISSION,  /* that is for who may write it, owns it, or has CAP_FOWNER */
 	RESIDENCY_NOT_PAGE_CACHE, /* hugetlbfs, DAX, ZFS: not kept in the page cache */
-	RESIDENCY_ERROR,         /* errno in error */
+	RESIDENCY_ERROR,          /* errno in error */
 };
 
 struct residency {
 	enum residency_method method;
 	enum residency_why why;
 	int error;
-	uint64_t pages;     /* of the range asked about */
-	uint64_t resident;  /* of these, in memory; pages still being read in count with cachestat only */
-	bool detailed;      /* the next four are known: cachestat only */
+	uint64_t pages;    /* of the range asked about */
+	uint64_t resident; /* of these, in memory; with cachestat also those still being read */
+	bool detailed;     /* the next four are known: cachestat only */
 	uint64_t dirty, writeback, evicted, recently_evicted;
 };
 
 /*
  * Looks at LENGTH bytes from OFFSET (within the file's size) of FD. Chooses the
  * method: mincore where cachestat is missing (ENOSYS), blocked by a sandbox
- * (EPERM for a file of our own too) or blind (overlayfs, FUSE passthrough), and
- * then only where mincore would tell us the truth. Thread-safe.
+ * (EPERM) or blind (overlayfs, FUSE passthrough), and then only where mincore
+ * tells us the truth. Thread-safe. May set O_NOATIME on FD.
  */
 void residency_query(int fd, const struct stat *status, uint64_t offset, uint64_t length,
     struct residency *residency);

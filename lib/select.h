@@ -12,18 +12,21 @@
  * Which files a tool looks at: what resident, warm and lock take in common.
  */
 struct select {
-	const char *files_from;     /* a list of names, "-" for standard input */
-	bool nul;                   /* the list's names end with NUL */
-	bool follow;                /* symbolic links are followed */
+	const char *files_from; /* a list of names, "-" for standard input */
+	bool nul;               /* the list's names end with NUL */
+	bool follow;            /* symbolic links are followed */
 	bool one_file_system;
-	bool count_links;           /* each hard link counts */
-	uint64_t max_file_size;     /* bytes; larger files are left out */
-	struct num_range range;     /* bytes of each file */
+	bool count_links;                   /* each hard link counts */
+	uint64_t max_file_size;             /* bytes; larger files are left out */
+	struct num_range range;             /* bytes of each file */
 	struct opts_words include, exclude; /* globs */
 };
 
 /* The initial values: everything. */
-#define SELECT_ALL { .max_file_size = UINT64_MAX, .range = { 0, UINT64_MAX } }
+#define SELECT_ALL                                                                                 \
+	{                                                                                          \
+		.max_file_size = UINT64_MAX, .range = { 0, UINT64_MAX }                            \
+	}
 
 extern const struct opts_option select_options[];
 

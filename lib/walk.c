@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define BUFFER_SIZE 32768
-#define TYPE(mode)  (((mode) & S_IFMT) >> 12) /* as d_type */
+#define TYPE(mode)  (((mode)&S_IFMT) >> 12) /* as d_type */
 
 /* What getdents64(2) fills in. */
 struct entry {
@@ -26,9 +26,9 @@ struct walk_level {
 	struct folder *folder; /* NULL while closed */
 	uint64_t device, inode;
 	size_t path_length;
-	int64_t position;      /* after the last entry that was looked at */
-	size_t at, filled;     /* in its buffer */
-	bool by_link;          /* its ".." is not the level above */
+	int64_t position;  /* after the last entry that was looked at */
+	size_t at, filled; /* in its buffer */
+	bool by_link;      /* its ".." is not the level above */
 };
 
 /* The path becomes its first LENGTH bytes, a slash where one is missing, and NAME;
@@ -120,7 +120,7 @@ push(struct walk *walk, struct folder *folder, const struct stat *status, size_t
 
 	if (walk->depth == walk->levels_size && grow_levels(walk) < 0)
 		return -1;
-	walk->levels[walk->depth++] = (struct walk_level) {
+	walk->levels[walk->depth++] = (struct walk_level){
 		.folder = folder,
 		.device = status->st_dev,
 		.inode = status->st_ino,
@@ -178,7 +178,8 @@ kind_of(const struct walk *walk, const struct walk_level *level, const struct en
 
 	*by_link = false;
 	if (kind == 0) {
-		failed = fstatat(folder_fd(level->folder), entry->name, &status, AT_SYMLINK_NOFOLLOW);
+		failed = fstatat(folder_fd(level->folder), entry->name, &status,
+		    AT_SYMLINK_NOFOLLOW);
 		kind = failed ? 0 : TYPE(status.st_mode);
 	}
 	if (kind == TYPE(S_IFLNK) && walk->select->follow) {
@@ -307,8 +308,10 @@ walk_operand(struct walk *walk, const char *operand)
 	if (!walk->buffers)
 		walk->buffers = malloc((size_t)WALK_OPEN * BUFFER_SIZE);
 	if (!walk->buffers || path_append(walk, 0, operand) == SIZE_MAX) {
-		walk->found(&(struct walk_entry) { .path = operand, .length = strlen(operand),
-				.error = errno }, walk->argument);
+		walk->found(&(struct walk_entry){ .path = operand,
+				.length = strlen(operand),
+				.error = errno },
+		    walk->argument);
 		return;
 	}
 	if (!walk->go_on(walk->argument))

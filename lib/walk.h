@@ -13,8 +13,8 @@
  * Finds the files below an operand, in one thread. Folders are opened relative to
  * their parents, so that a path may be longer than PATH_MAX; the deepest WALK_OPEN
  * levels stay open, those above are opened again on the way back. Memory and open
- * files are bounded but for a few bytes a level, and under select->follow 16 bytes a
- * folder: each is entered once there, which also ends loops.
+ * files are bounded but for a few bytes a level and, under select->follow, the set of
+ * the folders entered: each is entered once there, which also ends loops.
  */
 
 #define WALK_OPEN 16

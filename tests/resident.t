@@ -179,26 +179,20 @@ for special in fifo /dev/null; do
 done
 counts "a FIFO in a folder is left out" "3 5/12 0 0 cachestat 0" timeout 5 "$resident" -f kv tree
 
-(sleep 60 >fifo) &
-writer=$!
 run timeout 10 "$resident" -v -f tsv -t 300ms -T fifo tree
 is "-t: status" "$status" 3
 like "-t: message" "$err" "resident: not done within the time allowed (--timeout)*"
 like "-t: rows so far" "$out" "*tree/sub/c*tree*"
-kill "$writer"
-(
-	echo tree/a
-	sleep 60
-) >fifo &
-writer=$!
 "$resident" -f kv -T fifo >term.out 2>term.err &
 reader=$!
+exec 8>fifo
+echo tree/a >&8
 sleep 0.5
 kill -TERM "$reader"
 wait "$reader"
 is "SIGTERM: status" $? 143
 like "SIGTERM: partial totals" "$(cat term.out)" "*path=fifo*files=1*"
-kill "$writer"
+exec 8>&-
 
 ### Trees
 
@@ -207,11 +201,17 @@ if command -v perl >/dev/null; then
 	file deep/top1 1
 	perl -e 'chdir "deep"; for (1..10000) { mkdir "d"; chdir "d" or die } open F, ">", "bottom"'
 	file deep/top2 1
-	counts "10,000 folders deep" "3 0/2 0 0 cachestat 0" r deep
+	counts "10,000 folders deep" "3 0/2 0 0 cachestat 0" timeout 60 "$resident" -f kv deep
 	# shellcheck disable=SC3045 # every sh on Linux has ulimit -n
-	(ulimit -n 120 && r deep) >deep.out 2>&1
+	(ulimit -n 100 && timeout 60 "$resident" deep) >deep.out 2>&1
 	is "10,000 folders deep with few open files: status" $? 0
 	rm -rf deep
+	mkdir wide
+	perl -e 'chdir "wide"; for (1..3000) { mkdir $_; open F, ">", "$_/file" }'
+	# shellcheck disable=SC3045
+	(ulimit -n 100 && r wide) >wide.out 2>&1
+	is "3,000 folders with few open files" "$? $(sed -n 's/^files=//p' wide.out)" "0 3000"
+	rm -rf wide
 else
 	skip "10,000 folders deep" "needs perl"
 fi
@@ -419,6 +419,7 @@ fi
 if mounted hugetlb -t hugetlbfs none; then
 	truncate -s 2M hugetlb/file
 	counts "hugetlbfs is not page cache" "1 / 1 0 unknown 1" r hugetlb
+	counts "hugetlbfs, cachestat fails" "1 / 1 0 unknown 1" "$enosys" cachestat -- "$resident" -f kv hugetlb
 	like "hugetlbfs: message" "$err" "*not kept in the page cache*"
 else
 	skip "hugetlbfs" "$(cat mount.err)"

@@ -5,7 +5,6 @@
 
 #include "tap.h"
 
-
 typedef int reader(const char *text, uint64_t *value);
 
 static void
@@ -97,8 +96,10 @@ ranges(void)
 {
 	struct num_range range;
 
-	ok(num_range("4k", &range) == 0 && range.offset == 4096 && range.length == UINT64_MAX, "4k");
-	ok(num_range("1M:4k", &range) == 0 && range.offset == 1 << 20 && range.length == 4096, "1M:4k");
+	ok(num_range("4k", &range) == 0 && range.offset == 4096 && range.length == UINT64_MAX,
+	    "4k");
+	ok(num_range("1M:4k", &range) == 0 && range.offset == 1 << 20 && range.length == 4096,
+	    "1M:4k");
 	ok(num_range(":4k", &range) < 0 && errno == EINVAL, ":4k");
 	ok(num_range("4k:", &range) < 0 && errno == EINVAL, "4k:");
 	ok(num_range("1:2:3", &range) < 0 && errno == EINVAL, "1:2:3");

@@ -36,7 +36,7 @@ tap_done(void)
 	return tap_failed != 0;
 }
 
-#define ok(condition, name)    tap_verdict(!!(condition), name, __FILE__, __LINE__)
-#define is(got, wanted, name)  tap_is(got, wanted, name, __FILE__, __LINE__)
+#define ok(condition, name)   tap_verdict(!!(condition), name, __FILE__, __LINE__)
+#define is(got, wanted, name) tap_is(got, wanted, name, __FILE__, __LINE__)
 
 #endif

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "each.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "batch.h"
+#include "folder.h"
+#include "links.h"
+#include "list.h"
+#include "pool.h"
+#include "walk.h"
+
+#define MIN_BATCHES 16
+#define LOOK        100 /* between looks at a stop, in ms */
+
+struct run {
+	const struct each *each;
+	char **operands;
+	size_t count, operand; /* how many; the one at hand */
+	struct list list;
+	struct walk walk;
+	struct links seen;
+	struct pool pool;
+	struct batch *batches; /* pool.size of them */
+	char *results;         /* of all their items */
+	struct batch *batch;   /* being filled, NULL: none */
+	atomic_int lost;       /* errno of what could not be reported */
+};
+
+static void
+submit(struct run *run)
+{
+	if (!run->batch || run->batch->job.count == 0)
+		return;
+	batch_close(run->batch, run->each->result_size);
+	run->batch = NULL;
+	pool_submit(&run->pool);
+}
+
+static void
+add(struct run *run, enum batch_kind kind, const struct walk_entry *entry, bool operand)
+{
+	if (run->batch && batch_is_full(run->batch, entry->folder))
+		submit(run);
+	if (!run->batch)
+		run->batch = (struct batch *)pool_take(&run->pool);
+	if (run->batch && batch_add(run->batch, kind, entry, run->operand, operand) < 0)
+		atomic_store(&run->lost, errno);
+}
+
+static void
+found(const struct walk_entry *entry, void *argument)
+{
+	struct run *run = argument;
+
+	add(run, entry->error ? BATCH_FAILED : BATCH_FOUND, entry,
+	    entry->name == 0 && !entry->folder);
+}
+
+/* The walk is about to wait for a disk: workers without work need not wait as well. */
+static bool
+go_on(void *argument)
+{
+	struct run *run = argument;
+
+	if (pool_hungry(&run->pool))
+		submit(run);
+	return !pool_stopping(&run->pool);
+}
+
+static void
+add_failure(struct run *run, const char *path, int error)
+{
+	add(run, BATCH_FAILED,
+	    &(struct walk_entry){ .path = path, .length = strlen(path), .error = error }, true);
+}
+
+static void
+finish_operand(struct run *run, const char *name)
+{
+	add(run, BATCH_OPERAND_DONE, &(struct walk_entry){ .path = name, .length = strlen(name) },
+	    true);
+}
+
+/* More of the list; false at a stop or an error. What is known meanwhile is worked on. */
+static bool
+refill(struct run *run)
+{
+	submit(run);
+	while (!list_ready(&run->list, LOOK))
+		if (pool_stopping(&run->pool))
+			return false;
+	if (list_fill(&run->list) == 0)
+		return !pool_stopping(&run->pool);
+	add_failure(run, run->each->select->files_from, errno);
+	return false;
+}
+
+static void
+walk_list(struct run *run)
+{
+	const char *name;
+	int got;
+
+	while ((got = list_next(&run->list, &name)) != 0) {
+		if (got > 0)
+			walk_operand(&run->walk, name);
+		else if (errno != EAGAIN)
+			add_failure(run, name, errno);
+		else if (!refill(run))
+			break;
+	}
+}
+
+static void
+produce(struct pool *pool, void *argument)
+{
+	struct run *run = argument;
+	const char *files_from = run->each->select->files_from;
+
+	for (; run->operand < run->count && !pool_stopping(pool); run->operand++) {
+		walk_operand(&run->walk, run->operands[run->operand]);
+		finish_operand(run, run->operands[run->operand]);
+	}
+	if (files_from && !pool_stopping(pool)) {
+		walk_list(run);
+		finish_operand(run, files_from);
+	}
+	submit(run);
+}
+
+/* Opens what was found. Returns 1, 0 where it is none of the selected files after
+ * all, -1 with errno. */
+static int
+open_file(struct batch_item *item, const char *name, const struct select *select)
+{
+	struct stat *status = &item->file.status;
+	uint64_t capacity;
+	/* O_NONBLOCK: should it have become a FIFO since, it shall not hang us */
+	int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+
+	if (!item->operand && !select->follow)
+		flags |= O_NOFOLLOW;
+	item->file.fd = openat(folder_fd(item->folder), name, flags);
+	if (item->file.fd < 0) {
+		/* gone or replaced since it was listed */
+		if (!item->operand && (errno == ENOENT || errno == ELOOP || errno == ENXIO))
+			return 0;
+		return -1;
+	}
+	if (fstat(item->file.fd, status) < 0)
+		return -1;
+	if (S_ISBLK(status->st_mode) && item->operand) {
+		if (ioctl(item->file.fd, BLKGETSIZE64, &capacity) < 0)
+			return -1;
+		status->st_size = (off_t)capacity;
+	} else if (!S_ISREG(status->st_mode)) {
+		errno = ESPIPE;
+		return item->operand ? -1 : 0;
+	}
+	return (uint64_t)status->st_size <= select->max_file_size;
+}
+
+static void
+set_range(struct each_file *file, const struct num_range *range)
+{
+	uint64_t size = (uint64_t)file->status.st_size;
+
+	file->offset = range->offset < size ? range->offset : size;
+	file->length = size - file->offset;
+	if (file->length > range->length)
+		file->length = range->length;
+}
+
+static void
+work(struct pool_job *job, size_t number, void *argument)
+{
+	struct run *run = argument;
+	struct batch *batch = (struct batch *)job;
+	struct batch_item *item = &batch->items[number];
+	int opened = -1;
+
+	if (item->kind == BATCH_FOUND) {
+		memset(item->file.result, 0, run->each->result_size);
+		opened = open_file(item, batch->names + item->name, run->each->select);
+		if (opened < 0)
+			item->file.error = errno;
+		else if (opened) {
+			set_range(&item->file, &run->each->select->range);
+			run->each->work(&item->file, run->each->argument);
+		}
+		if (item->file.fd >= 0)
+			close(item->file.fd);
+		item->file.fd = -1;
+	}
+	item->finished = opened != 0;
+}
+
+/* Whether it is a file that was reported under another name. */
+static bool
+is_repeated(struct run *run, struct each_file *file)
+{
+	const struct select *select = run->each->select;
+	int added;
+
+	if (select->count_links || (file->status.st_nlink < 2 && !select->follow))
+		return false;
+	added = links_add(&run->seen, file->status.st_dev, file->status.st_ino);
+	if (added < 0)
+		file->error = errno;
+	return added == 0;
+}
+
+static void
+collect(struct pool_job *job, void *argument)
+{
+	struct run *run = argument;
+	const struct each *each = run->each;
+	struct batch *batch = (struct batch *)job;
+
+	for (size_t i = 0; i < job->count; i++) {
+		struct batch_item *item = &batch->items[i];
+
+		if (!item->finished)
+			continue;
+		if (item->kind == BATCH_OPERAND_DONE) {
+			if (each->operand_done)
+				each->operand_done(item->file.operand, item->file.path,
+				    each->argument);
+		} else if (item->file.error || !is_repeated(run, &item->file))
+			each->report(&item->file, each->argument);
+	}
+	batch_clear(batch);
+}
+
+static void
+run_free(struct run *run)
+{
+	for (size_t i = 0; run->batches && i < run->pool.size; i++)
+		batch_free(&run->batches[i]);
+	free(run->batches);
+	free(run->results);
+	free(run->pool.jobs);
+	links_free(&run->seen);
+	walk_free(&run->walk);
+	list_close(&run->list);
+	free(run);
+}
+
+static unsigned
+processors(void)
+{
+	long count = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return count < 1 ? 1 : count > 64 ? 64 : (unsigned)count;
+}
+
+static int
+allocate(struct run *run)
+{
+	struct pool *pool = &run->pool;
+
+	pool->workers = run->each->workers ? run->each->workers : processors();
+	pool->size = MIN_BATCHES > 2 * pool->workers ? MIN_BATCHES : 2 * pool->workers;
+	pool->jobs = calloc(pool->size, sizeof *pool->jobs);
+	run->batches = calloc(pool->size, sizeof *run->batches);
+	run->results = calloc(pool->size * BATCH_ITEMS, run->each->result_size + 1);
+	if (!pool->jobs || !run->batches || !run->results)
+		return -1;
+	for (size_t i = 0; i < pool->size; i++) {
+		pool->jobs[i] = &run->batches[i].job;
+		run->batches[i].results = run->results + i * BATCH_ITEMS * run->each->result_size;
+	}
+	return 0;
+}
+
+int
+each_run(const struct each *each, char **operands, size_t count)
+{
+	struct run *run = calloc(1, sizeof *run);
+	int result = -1, error;
+
+	if (!run)
+		return -1;
+	run->each = each;
+	run->operands = operands;
+	run->count = count;
+	run->list.fd = -1;
+	run->walk = (struct walk){ .select = each->select,
+		.argument = run,
+		.found = found,
+		.go_on = go_on };
+	run->pool =
+	    (struct pool){ .argument = run, .produce = produce, .run = work, .collect = collect };
+	if ((!each->select->files_from ||
+		list_open(&run->list, each->select->files_from, each->select->nul) == 0) &&
+	    allocate(run) == 0)
+		result = pool_run(&run->pool);
+	if (result > 0)
+		return 0; /* a thread hangs, and may come back: what it uses stays */
+	error = result < 0 ? errno : atomic_load(&run->lost);
+	run_free(run);
+	errno = error;
+	return error ? -1 : 0;
+}
+
+const char *
+each_error(const struct each_file *file)
+{
+	switch (file->error) {
+	case EMFILE:
+		return "too many open files: raise the limit (ulimit -n)";
+	case ENFILE:
+		return "too many open files on this machine: raise fs.file-max (sysctl)";
+	case ESPIPE:
+		return "not a file, folder or block device";
+	default:
+		return strerror(file->error);
+	}
+}

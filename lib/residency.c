@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "residency.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "sysabi.h"
+
+#define WINDOW     (128ULL << 20) /* bytes of a file that one mincore(2) looks at */
+#define SMALL_PAGE 4096
+#define FUSE_MAGIC 0x65735546
+#define ZFS_MAGIC  0x2fc12fc1
+
+/* An offset where no file has pages, though mmap(2) takes it. */
+#define NOWHERE                                                                                    \
+	((off_t)((sizeof(long) == 8 ? INT64_MAX : 1LL << 43) - (4LL << 20)) & ~((2LL << 20) - 1))
+
+/* How a file system keeps its files. */
+enum keeping {
+	PLAIN,     /* in the page cache, as pages of the file itself */
+	ELSEWHERE, /* in the page cache, maybe as pages of another file: cachestat(2) says 0 */
+	MAYBE_DAX, /* PLAIN, but some files may be read from the device without it */
+	NOT_PAGES, /* not in the page cache */
+};
+
+uint64_t
+residency_page_size(void)
+{
+	return (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+uint64_t
+residency_pages(uint64_t offset, uint64_t length)
+{
+	uint64_t page = residency_page_size();
+
+	return length ? (offset + length - 1) / page - offset / page + 1 : 0;
+}
+
+const char *
+residency_method_name(enum residency_method method)
+{
+	static const char *const names[] = { "unknown", "cachestat", "mincore" };
+
+	return names[method];
+}
+
+/* Whether the device may be one for direct access (DAX): where sysfs does not say, yes. */
+static bool
+device_may_be_dax(dev_t device)
+{
+	static const char *const of_disk = "/sys/dev/block/%u:%u/queue/dax";
+	static const char *const of_partition = "/sys/dev/block/%u:%u/../queue/dax";
+	char path[64], answer = '1';
+	int fd;
+
+	snprintf(path, sizeof path, of_disk, major(device), minor(device));
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) {
+		snprintf(path, sizeof path, of_partition, major(device), minor(device));
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+	}
+	if (fd < 0)
+		return true;
+	if (read(fd, &answer, 1) != 1)
+		answer = '1';
+	close(fd);
+	return answer != '0';
+}
+
+static enum keeping
+look_up_keeping(int fd, dev_t device)
+{
+	struct statfs status;
+
+	if (fstatfs(fd, &status) < 0)
+		return ELSEWHERE;
+	switch ((uint32_t)status.f_type) {
+	case HUGETLBFS_MAGIC:
+	case ZFS_MAGIC:
+		return NOT_PAGES;
+	case OVERLAYFS_SUPER_MAGIC: /* cachestat(2) looks at the overlay's own, empty mapping */
+	case FUSE_MAGIC:            /* and so it does with passthrough (Linux 6.9) */
+		return ELSEWHERE;
+	case EXT4_SUPER_MAGIC:
+	case XFS_SUPER_MAGIC:
+		return device_may_be_dax(device) ? MAYBE_DAX : PLAIN;
+	default:
+		return PLAIN;
+	}
+}
+
+/*
+ * fstatfs(2) adds up counters of every processor: once per file system is enough.
+ * Files of an overlay have device numbers of their own since Linux 5.6, older than
+ * the cachestat(2) that must not be used on them.
+ */
+static enum keeping
+keeping_of(int fd, dev_t device)
+{
+	static _Thread_local struct {
+		bool known;
+		dev_t device;
+		enum keeping keeping;
+	} last;
+
+	if (!last.known || last.device != device) {
+		last.keeping = look_up_keeping(fd, device);
+		last.device = device;
+		last.known = true;
+	}
+	return last.keeping;
+}
+
+static bool
+is_dax(int fd)
+{
+	struct sysabi_statx status = { 0 };
+
+	if (syscall(SYS_statx, fd, "", AT_EMPTY_PATH, 0, &status) < 0)
+		return false;
+	return status.attributes & SYSABI_STATX_DAX;
+}
+
+/*
+ * Whether cachestat(2) is there and no sandbox forbids it: then it looks at the
+ * descriptor before all else. A seccomp filter may say EPERM, as the kernel does for
+ * the files of others, which would look the same on any file.
+ */
+static bool
+cachestat_works(void)
+{
+	enum { UNDECIDED, YES, NO };
+	static atomic_int decision;
+	struct sysabi_cachestat_range range = { 0, 1 };
+	struct sysabi_cachestat pages;
+
+	if (atomic_load_explicit(&decision, memory_order_relaxed) == UNDECIDED) {
+		syscall(SYS_cachestat, -1, &range, &pages, 0);
+		atomic_store(&decision, errno == EBADF ? YES : NO);
+	}
+	return atomic_load_explicit(&decision, memory_order_relaxed) == YES;
+}
+
+static void
+unknown(struct residency *residency, enum residency_why why, int error)
+{
+	residency->method = RESIDENCY_UNKNOWN;
+	residency->why = why;
+	residency->error = error;
+	residency->resident = 0;
+}
+
+static void
+ask_cachestat(int fd, uint64_t offset, uint64_t length, struct residency *residency)
+{
+	struct sysabi_cachestat_range range = { offset, length };
+	struct sysabi_cachestat pages = { 0 };
+
+	if (length && syscall(SYS_cachestat, fd, &range, &pages, 0) < 0) {
+		if (errno == EPERM) /* since Linux 6.14, 6.12.12 and 6.6.75 */
+			unknown(residency, RESIDENCY_NO_PERMISSION, 0);
+		else if (errno == EOPNOTSUPP) /* huge pages */
+			unknown(residency, RESIDENCY_NOT_PAGE_CACHE, 0);
+		else
+			unknown(residency, RESIDENCY_ERROR, errno);
+		return;
+	}
+	residency->method = RESIDENCY_CACHESTAT;
+	residency->resident = pages.cached;
+	residency->detailed = true;
+	residency->dirty = pages.dirty;
+	residency->writeback = pages.writeback;
+	residency->evicted = pages.evicted;
+	residency->recently_evicted = pages.recently_evicted;
+}
+
+/* Of LENGTH bytes from OFFSET, a page boundary, at most WINDOW: pages in memory, or -1
+ * with errno. */
+static int64_t
+mincore_window(int fd, off_t offset, size_t length)
+{
+	unsigned char there[WINDOW / SMALL_PAGE];
+	size_t page = (size_t)residency_page_size(), pages = (length + page - 1) / page;
+	void *address = mmap(NULL, length, PROT_READ, MAP_SHARED, fd, offset);
+	int64_t resident = 0;
+
+	if (address == MAP_FAILED)
+		return -1;
+	if (mincore(address, length, there) < 0)
+		resident = -1;
+	for (size_t i = 0; i < pages && resident >= 0; i++)
+		resident += there[i] & 1;
+	munmap(address, length);
+	return resident;
+}
+
+/*
+ * Since Linux 5.2 mincore(2) says of the files of others that every page is in
+ * memory, also of a page where there is none. That tells, in any user namespace, mount
+ * and security module, whether it is to be believed.
+ */
+static bool
+mincore_is_true(int fd)
+{
+	return mincore_window(fd, NOWHERE, (size_t)residency_page_size()) == 0;
+}
+
+static void
+ask_mincore(int fd, uint64_t offset, uint64_t length, struct residency *residency)
+{
+	uint64_t page = residency_page_size(), end = offset + length;
+	int flags = fcntl(fd, F_GETFL);
+	bool trusted = false;
+
+	residency->method = RESIDENCY_MINCORE;
+	if (length && flags >= 0)
+		fcntl(fd, F_SETFL, flags | O_NOATIME); /* mmap(2) is an access; only owners can */
+	for (uint64_t at = offset - offset % page; length && at < end; at += WINDOW) {
+		uint64_t size = end - at < WINDOW ? end - at : WINDOW;
+		int64_t resident = mincore_window(fd, (off_t)at, (size_t)size);
+
+		if (resident < 0) {
+			unknown(residency, RESIDENCY_ERROR, errno);
+			return;
+		}
+		/* one page that is absent is as good a proof */
+		if (!trusted && (uint64_t)resident == residency_pages(at, size) &&
+		    !mincore_is_true(fd)) {
+			unknown(residency, RESIDENCY_NO_PERMISSION, 0);
+			return;
+		}
+		trusted = true;
+		residency->resident += (uint64_t)resident;
+	}
+}
+
+/* Starts RESIDENCY; false where the file is not kept in the page cache. */
+static bool
+begin(int fd, enum keeping keeping, uint64_t offset, uint64_t length, struct residency *residency)
+{
+	*residency = (struct residency){ .pages = residency_pages(offset, length) };
+	if (keeping == NOT_PAGES || (keeping != PLAIN && is_dax(fd))) {
+		unknown(residency, RESIDENCY_NOT_PAGE_CACHE, 0);
+		return false;
+	}
+	return true;
+}
+
+void
+residency_query(int fd, const struct stat *status, uint64_t offset, uint64_t length,
+    struct residency *residency)
+{
+	enum keeping keeping = keeping_of(fd, status->st_dev);
+
+	if (!begin(fd, keeping, offset, length, residency))
+		return;
+	if (keeping != ELSEWHERE && cachestat_works())
+		ask_cachestat(fd, offset, length, residency);
+	else
+		ask_mincore(fd, offset, length, residency);
+}
+
+void
+residency_prove(int fd, const struct stat *status, uint64_t offset, uint64_t length,
+    struct residency *residency)
+{
+	if (begin(fd, keeping_of(fd, status->st_dev), offset, length, residency))
+		ask_mincore(fd, offset, length, residency);
+}
