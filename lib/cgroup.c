@@ -116,7 +116,7 @@ is_charged(const char *root, int version, const char *path)
 static void
 take_hidden_limit(const char *root, struct cgroup *cgroup)
 {
-	uint64_t lowest;
+	uint64_t lowest = 0;
 	const struct cgroup_level *tightest = cgroup_tightest(cgroup, &lowest);
 	struct cgroup_level *own = &cgroup->levels[0];
 	uint64_t bytes = read_stat(root, own->path, "hierarchical_memory_limit");

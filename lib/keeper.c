@@ -253,3 +253,11 @@ keeper_release(struct keeper *keeper)
 		hold->state = "released";
 	}
 }
+
+void
+keeper_end(struct keeper *keeper)
+{
+	free(keeper->holds);
+	keeper->holds = NULL;
+	keeper->holds_count = 0;
+}

@@ -51,4 +51,7 @@ int keeper_pin(struct keeper *keeper);
 /* Measures again, for lost, then lets go of everything. */
 void keeper_release(struct keeper *keeper);
 
+/* Frees the holds. */
+void keeper_end(struct keeper *keeper);
+
 #endif
