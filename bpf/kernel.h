@@ -83,7 +83,7 @@ struct task_struct {
 	int tgid;
 	struct files_struct *files;
 	struct signal_struct *signal;
-	void *io_uring; /* set once the task has used io_uring */
+	void *io_uring;       /* set once the task has used io_uring */
 	void *worker_private; /* of an io_uring worker: struct io_worker */
 	unsigned long min_flt, maj_flt;
 	struct task_io_accounting ioac;
@@ -123,10 +123,10 @@ enum pageflags {
 #define PAGE_SIZE  (1UL << PAGE_SHIFT)
 
 /* include/linux/sched.h */
-#define PF_IO_WORKER      0x00000010
-#define PF_USER_WORKER    0x00004000 /* 6.4: io_uring's submission thread among them */
-#define PF_MEMALLOC_NOFS  0x00040000 /* 5.10 to 7.3 */
-#define PF_KTHREAD        0x00200000
+#define PF_IO_WORKER     0x00000010
+#define PF_USER_WORKER   0x00004000 /* 6.4: io_uring's submission thread among them */
+#define PF_MEMALLOC_NOFS 0x00040000 /* 5.10 to 7.3 */
+#define PF_KTHREAD       0x00200000
 
 #define S_IFMT  0170000
 #define S_IFREG 0100000

@@ -41,7 +41,7 @@ static inline struct cache
 cache_numbered(__u64 mapping, __u64 ino)
 {
 	/* Fibonacci hashing */
-	return (struct cache) { mapping, ino * 0x9e3779b97f4a7c15ULL >> (64 - HINT_BITS) };
+	return (struct cache){ mapping, ino * 0x9e3779b97f4a7c15ULL >> (64 - HINT_BITS) };
 }
 
 static inline struct cache
@@ -109,8 +109,7 @@ group_fill(const struct ledger_key *key, __u64 bits)
 			continue;
 		}
 		before = __sync_fetch_and_or(&entry->mask, bits);
-		if (!*(volatile __u64 *)&entry->dead &&
-		    bpf_map_lookup_elem(&ledger, key) == entry)
+		if (!*(volatile __u64 *)&entry->dead && bpf_map_lookup_elem(&ledger, key) == entry)
 			return 0;
 		__sync_fetch_and_and(&entry->mask, ~(bits & ~before));
 	}

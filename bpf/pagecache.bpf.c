@@ -275,8 +275,8 @@ settle_returned(struct bpf_iter__task *context)
 static inline bool
 is_uring_read(unsigned char opcode)
 {
-	return opcode == 1 /* READV */ || opcode == 4 /* READ_FIXED */ ||
-	    opcode == 22 /* READ */ || opcode == 60 /* READV_FIXED */;
+	return opcode == 1 /* READV */ || opcode == 4 /* READ_FIXED */ || opcode == 22 /* READ */ ||
+	    opcode == 60 /* READV_FIXED */;
 }
 
 /*

@@ -25,15 +25,15 @@
 
 struct request {
 	struct cache cache;
-	__u64 last;          /* last page asked for */
-	__u64 syscr, rchar;  /* the task's figures when it began */
-	__u64 position;      /* bytes */
-	__u64 start;         /* first page */
-	__u64 index;         /* first page of the latest batch: those before it are read */
-	__u64 end;           /* page behind the last that the file has */
-	__u64 taken;         /* page behind the last that was looked for in the ledger */
-	__u64 misses;        /* of the pages before that */
-	__u64 tail_group;    /* the last batch: its first group, */
+	__u64 last;              /* last page asked for */
+	__u64 syscr, rchar;      /* the task's figures when it began */
+	__u64 position;          /* bytes */
+	__u64 start;             /* first page */
+	__u64 index;             /* first page of the latest batch: those before it are read */
+	__u64 end;               /* page behind the last that the file has */
+	__u64 taken;             /* page behind the last that was looked for in the ledger */
+	__u64 misses;            /* of the pages before that */
+	__u64 tail_group;        /* the last batch: its first group, */
 	__u64 tail[TAIL_GROUPS]; /* and what was taken out for it */
 	bool tailed;
 };
@@ -55,8 +55,8 @@ is_same_request(const struct request *request, const struct task_struct *task,
 {
 	/* within one request every batch begins behind the one before; the pieces of a
 	 * sendfile ask for more and more */
-	return request->cache.mapping == cache->mapping &&
-	    request->syscr == task->ioac.syscr && index > request->index &&
+	return request->cache.mapping == cache->mapping && request->syscr == task->ioac.syscr &&
+	    index > request->index &&
 	    (request->last == last || (call->kind == CALL_SEND && last > request->last));
 }
 

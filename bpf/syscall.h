@@ -36,10 +36,10 @@ enum { /* 32 bit */
 	NR32_FADVISE64_64 = 272,
 };
 
-#define TS_COMPAT            0x0002 /* in a 32-bit system call */
-#define MADV_WILLNEED        3
-#define PREADV_NO_OFFSET     (~0UL) /* preadv2: use the file's own position */
-#define NO_CALL              (-1L)
+#define TS_COMPAT        0x0002 /* in a 32-bit system call */
+#define MADV_WILLNEED    3
+#define PREADV_NO_OFFSET (~0UL) /* preadv2: use the file's own position */
+#define NO_CALL          (-1L)
 
 static inline long
 call_number(const struct task_struct *task, const struct pt_regs *regs)
@@ -66,7 +66,7 @@ is_preload(const struct task_struct *task)
 }
 
 enum call_kind {
-	CALL_OTHER,  /* position unknown: exec, io_submit, kernel threads, 32 bit */
+	CALL_OTHER, /* position unknown: exec, io_submit, kernel threads, 32 bit */
 	CALL_READ,
 	CALL_SEND,   /* sendfile: as a read, but piece by piece through a pipe */
 	CALL_SPLICE, /* one piece, through the caller's own pipe */
@@ -127,8 +127,8 @@ offset_position(unsigned long offset, unsigned long fd, __u64 *position)
  * the one that is read: a stacked file system (overlayfs) reads from the file below.
  */
 static inline bool
-stacked_position(
-    const struct task_struct *task, const struct address_space *mapping, __u64 *position)
+stacked_position(const struct task_struct *task, const struct address_space *mapping,
+    __u64 *position)
 {
 	struct io_worker *worker = task->worker_private;
 	struct io_wq_work *work = BPF_CORE_READ(worker, cur_work);
@@ -146,13 +146,12 @@ stacked_position(
 
 /* The call that reads pages of MAPPING now. */
 static inline void
-call_current(
-    const struct task_struct *task, const struct address_space *mapping, struct call *call)
+call_current(const struct task_struct *task, const struct address_space *mapping, struct call *call)
 {
 	const struct pt_regs *regs = (const void *)bpf_task_pt_regs((void *)task);
 	long number = call_number(task, regs);
 
-	*call = (struct call) { .kind = CALL_READ };
+	*call = (struct call){ .kind = CALL_READ };
 	if (task->flags & (PF_IO_WORKER | PF_USER_WORKER)) {
 		call->positioned = task->flags & PF_IO_WORKER &&
 		    stacked_position(task, mapping, &call->position);

@@ -128,8 +128,7 @@ take_moment(struct run *run, struct moment *moment)
 	struct counters all;
 
 	moment->at = stop_now();
-	if (probe_settle(run->probe) < 0 ||
-	    probe_sums(run->probe, run->scope, &moment->sums) < 0 ||
+	if (probe_settle(run->probe) < 0 || probe_sums(run->probe, run->scope, &moment->sums) < 0 ||
 	    probe_sums(run->probe, SCOPE_ALL, &all) < 0) {
 		diag_error("cannot read the counters: %s", strerror(errno));
 		return -1;
@@ -157,7 +156,8 @@ set_values(struct out_value *values, const struct moment *from, const struct mom
 	values[F_MISSES] = out_number(misses);
 	values[F_RATIO] = out_percent(accesses - misses, accesses);
 	values[F_FAULTS] = out_number(to->sums.of[FAULTS] - from->sums.of[FAULTS]);
-	values[F_FAULT_MISSES] = out_number(to->sums.of[FAULT_MISSES] - from->sums.of[FAULT_MISSES]);
+	values[F_FAULT_MISSES] = out_number(
+	    to->sums.of[FAULT_MISSES] - from->sums.of[FAULT_MISSES]);
 	values[F_MAPPED] = out_number(to->sums.of[MAPPED] - from->sums.of[MAPPED]);
 	values[F_FILLS] = out_number(to->sums.of[FILLS] - from->sums.of[FILLS]);
 	values[F_WASTE] = out_number(to->waste - from->waste);

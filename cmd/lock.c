@@ -23,7 +23,7 @@
 
 #define DEFAULT_SHARE 25.0         /* percent: the rest must do for everything else */
 #define LOOK          100000000ULL /* ns between looks at a child without pidfd */
-#define BYTES(n)      num_human(n, (char[NUM_HUMAN]) { 0 })
+#define BYTES(n)      num_human(n, (char[NUM_HUMAN]){ 0 })
 
 struct options {
 	struct opts_common common;
@@ -63,10 +63,11 @@ set_limit(struct run *run, char words[static BUDGET_WORDS])
 	struct budget budget;
 
 	if (!budget_given(&share))
-		share = (struct num_share) { .percent = DEFAULT_SHARE };
+		share = (struct num_share){ .percent = DEFAULT_SHARE };
 	if (budget_read("", &budget) < 0 || budget_allow(&budget, &share, &keeper->allowed) < 0) {
 		diag_error("how much memory there is cannot be told (%s); --max=SIZE says how "
-			   "much may be pinned", strerror(errno));
+			   "much may be pinned",
+		    strerror(errno));
 		return -1;
 	}
 	/* more than there is: a hard limit is never worth a try */
@@ -76,7 +77,8 @@ set_limit(struct run *run, char words[static BUDGET_WORDS])
 	}
 	budget_words(budget.whole_group, budget.whole, whole);
 	if (share.percent >= 0)
-		snprintf(words, BUDGET_WORDS, "%.4g%% %.*s", share.percent, BUDGET_WORDS - 32, whole);
+		snprintf(words, BUDGET_WORDS, "%.4g%% %.*s", share.percent, BUDGET_WORDS - 32,
+		    whole);
 	else
 		snprintf(words, BUDGET_WORDS, "as --max says");
 	budget_free(&budget);
@@ -190,7 +192,7 @@ hold_for_command(struct run *run, pid_t pid, int go)
 	if (status == STATUS_DONE && !stop_asked())
 		return child_release(go) < 0 ? STATUS_FAILED : await(pid);
 	close(go); /* it ends without having begun */
-	child_wait(pid, &(int) { 0 });
+	child_wait(pid, &(int){ 0 });
 	return stop_status(status == STATUS_DONE ? STATUS_FAILED : status);
 }
 
@@ -209,7 +211,7 @@ hold(struct run *run)
 	status = run->command ? hold_for_command(run, pid, go) : hold_until_stopped(run);
 	keeper_release(&run->keeper);
 	/* a second set of the same metrics in one stream would be no valid one */
-	if (run->out.format == OUT_PROM && !run->out.path)
+	if (run->out.format == OUT_PROM && !run->out.file.path)
 		return status;
 	released = put_rows(run);
 	return released == STATUS_DONE ? status : released;
@@ -318,7 +320,7 @@ main(int argc, char **argv)
 	if (prepare(&run, path) < 0)
 		return stop_status(STATUS_FAILED);
 	if (out_open(&run.out, &hold_table, opt.common.format, opt.common.output,
-	    run.command ? stderr : stdout) < 0)
+		run.command ? stderr : stdout) < 0)
 		return out_explain(&run.out);
 	status = run_with(&run);
 	out_close(&run.out);

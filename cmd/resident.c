@@ -267,7 +267,7 @@ finish(struct state *state)
 	if (state->out.format == OUT_TEXT && state->count + !!state->select->files_from > 1)
 		put_row(state, "total", &state->all);
 	/* half a report does not replace a whole one */
-	if (!state->out_error && !(stopped && state->out.path) && out_commit(&state->out) < 0)
+	if (!state->out_error && !(stopped && state->out.file.path) && out_commit(&state->out) < 0)
 		state->out_error = errno;
 	if (state->out_error) {
 		errno = state->out_error;

@@ -22,7 +22,7 @@
 
 #define WORKERS     8 /* more than processors: they wait for the disk */
 #define MAX_WORKERS 1024
-#define BYTES(n)    num_human(n, (char[NUM_HUMAN]) { 0 })
+#define BYTES(n)    num_human(n, (char[NUM_HUMAN]){ 0 })
 
 struct options {
 	struct opts_common common;
@@ -54,7 +54,7 @@ struct run {
 	atomic_ullong left; /* of these */
 	size_t operand;     /* that current is of */
 	struct tally current, all;
-	bool worked;        /* some operand did */
+	bool worked; /* some operand did */
 	int status;
 };
 
@@ -190,7 +190,7 @@ operand_done(size_t operand, const char *name, void *argument)
 	explain_unmeasured(run, name, current);
 	check_min(run, name, current);
 	tally_add(&run->all, current);
-	*current = (struct tally) { 0 };
+	*current = (struct tally){ 0 };
 }
 
 /* What the budget left out, which limit that was, and what would mend it. */
@@ -238,11 +238,13 @@ set_budget(struct run *run)
 	}
 	if (budget_allow(&run->budget, &run->options->budget, &run->allowed) < 0) {
 		diag_error("%s does not tell how much memory is free; --budget=SIZE says how much "
-			   "may be used", MEMINFO_PATH);
+			   "may be used",
+		    MEMINFO_PATH);
 		return STATUS_UNKNOWN;
 	}
 	atomic_init(&run->left, run->allowed);
-	diag_detail("budget %s (%llu bytes)", BYTES(run->allowed), (unsigned long long)run->allowed);
+	diag_detail("budget %s (%llu bytes)", BYTES(run->allowed),
+	    (unsigned long long)run->allowed);
 	return STATUS_DONE;
 }
 
@@ -257,7 +259,7 @@ finish(struct run *run)
 	if (run->out.format == OUT_TEXT && run->count + !!run->options->select.files_from > 1)
 		put_row(run, "total", &run->all);
 	/* half a report does not replace a whole one */
-	if (!run->out_error && !(stopped && run->out.path) && out_commit(&run->out) < 0)
+	if (!run->out_error && !(stopped && run->out.file.path) && out_commit(&run->out) < 0)
 		run->out_error = errno;
 	progress_clear(&run->progress);
 	if (run->all.skipped)

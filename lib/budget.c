@@ -131,8 +131,7 @@ budget_words(const char *group, uint64_t limit, char text[static BUDGET_WORDS])
 	if (limit != BUDGET_UNKNOWN)
 		num_human(limit, size);
 	if (group)
-		snprintf(text, BUDGET_WORDS, "of the limit of memory cgroup %s, %s",
-		    group, size);
+		snprintf(text, BUDGET_WORDS, "of the limit of memory cgroup %s, %s", group, size);
 	else
 		snprintf(text, BUDGET_WORDS, "of this machine's memory, %s", size);
 	return text;

@@ -31,7 +31,10 @@ int budget_read(const char *root, struct budget *budget);
 void budget_free(struct budget *budget);
 
 /* No share given: the initial value of an option. */
-#define BUDGET_NO_SHARE { .percent = -1, .bytes = UINT64_MAX }
+#define BUDGET_NO_SHARE                                                                            \
+	{                                                                                          \
+		.percent = -1, .bytes = UINT64_MAX                                                 \
+	}
 bool budget_given(const struct num_share *share);
 
 /* Into *BYTES what SHARE is of the whole, or what there is room for where none is

@@ -49,8 +49,7 @@ read_bytes(const char *root, const char *path, const char *name)
 {
 	char line[64];
 
-	return read_line(root, path, name, line, sizeof line) < 0 ? CGROUP_UNKNOWN
-								  : bytes_of(line);
+	return read_line(root, path, name, line, sizeof line) < 0 ? CGROUP_UNKNOWN : bytes_of(line);
 }
 
 /* "max", a missing file (the root has no limits) and version 1's huge number are none. */
@@ -60,8 +59,8 @@ read_limit(const char *root, const char *path, const char *name)
 	uint64_t bytes = read_bytes(root, path, name);
 
 	if (bytes >= V1_NO_LIMIT)
-		return (struct cgroup_limit) { .set = false };
-	return (struct cgroup_limit) { .set = true, .bytes = bytes };
+		return (struct cgroup_limit){ .set = false };
+	return (struct cgroup_limit){ .set = true, .bytes = bytes };
 }
 
 /* The figure called KEY in a memory.stat. */
@@ -122,7 +121,7 @@ take_hidden_limit(const char *root, struct cgroup *cgroup)
 	uint64_t bytes = read_stat(root, own->path, "hierarchical_memory_limit");
 
 	if (bytes < V1_NO_LIMIT && (!tightest || bytes < lowest))
-		own->max = (struct cgroup_limit) { .set = true, .bytes = bytes };
+		own->max = (struct cgroup_limit){ .set = true, .bytes = bytes };
 }
 
 /* The levels from the folder MOUNT/BELOW up to MOUNT. Takes BELOW apart. */
@@ -140,8 +139,7 @@ read_levels(const char *root, const char *mount, char *below, struct cgroup *cgr
 			level->path = NULL;
 			return -1;
 		}
-		if (cgroup->count > 0 &&
-		    !is_charged(root, cgroup->version, level->path)) {
+		if (cgroup->count > 0 && !is_charged(root, cgroup->version, level->path)) {
 			free(level->path);
 			level->path = NULL;
 			break;
@@ -180,7 +178,7 @@ cgroup_read(const char *root, struct cgroup *cgroup)
 
 	/* the memory controller is in one of the two: version 1 where it is mounted */
 	for (int version = 1; version <= 2; version++) {
-		*cgroup = (struct cgroup) { .version = version };
+		*cgroup = (struct cgroup){ .version = version };
 		if (find_levels(root, cgroup) == 0)
 			return 0;
 		error = errno;
@@ -196,7 +194,7 @@ cgroup_free(struct cgroup *cgroup)
 	for (size_t i = 0; i < cgroup->count; i++)
 		free(cgroup->levels[i].path);
 	free(cgroup->levels);
-	*cgroup = (struct cgroup) { 0 };
+	*cgroup = (struct cgroup){ 0 };
 }
 
 uint64_t

@@ -16,8 +16,8 @@ struct gaps {
 	uint64_t offset, length; /* the gap, within the range; set by gaps_next */
 
 	int fd;
-	uint64_t next, end;             /* what is still to be looked at */
-	uint64_t window, window_end;    /* the pages of the file that seen[] holds */
+	uint64_t next, end;          /* what is still to be looked at */
+	uint64_t window, window_end; /* the pages of the file that seen[] holds */
 	unsigned char seen[GAPS_WINDOW];
 };
 

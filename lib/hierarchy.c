@@ -18,8 +18,7 @@ has_word(const char *words, const char *word)
 
 	for (const char *at = words; at; at = strchr(at, ',')) {
 		at += *at == ',';
-		if (strncmp(at, word, length) == 0 &&
-		    (at[length] == ',' || at[length] == '\0'))
+		if (strncmp(at, word, length) == 0 && (at[length] == ',' || at[length] == '\0'))
 			return true;
 	}
 	return false;
@@ -43,8 +42,7 @@ own_name(const char *root, int version)
 		if (!rest)
 			continue;
 		rest[strcspn(rest, "\n")] = '\0';
-		if (version == 2 ? strcmp(number, "0") == 0
-				 : has_word(controllers, "memory"))
+		if (version == 2 ? strcmp(number, "0") == 0 : has_word(controllers, "memory"))
 			name = strdup(rest);
 	}
 	if (stream)

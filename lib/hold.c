@@ -18,8 +18,7 @@ enum field {
 
 static const struct out_field fields[FIELDS] = {
 	[F_PATH] = { "path", OUT_STRING, "path", false, "the operand" },
-	[F_FILES] = { "files", OUT_COUNT, "lock_files", false,
-	    "files asked to be pinned" },
+	[F_FILES] = { "files", OUT_COUNT, "lock_files", false, "files asked to be pinned" },
 	[F_ASKED] = { "asked_bytes", OUT_BYTES, "lock_asked_bytes", false,
 	    "memory that their pages take" },
 	[F_PINNED] = { "pinned_bytes", OUT_BYTES, "lock_pinned_bytes", false,
@@ -32,8 +31,7 @@ static const struct out_field fields[FIELDS] = {
 	    "lost or given back, and pinned again" },
 	[F_LIMIT] = { "limit_bytes", OUT_BYTES, "lock_limit_bytes", false,
 	    "what may be pinned of all operands together" },
-	[F_STATE] = { "state", OUT_STRING, "state", false,
-	    "pinned, partial, refused or released" },
+	[F_STATE] = { "state", OUT_STRING, "state", false, "pinned, partial, refused or released" },
 };
 
 static const struct out_column columns[] = {

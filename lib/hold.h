@@ -13,8 +13,8 @@
 struct hold {
 	const char *name;
 	uint64_t files;
-	uint64_t asked;    /* bytes, whole pages */
-	uint64_t pinned;   /* the next four in bytes, or HOLD_UNKNOWN */
+	uint64_t asked;  /* bytes, whole pages */
+	uint64_t pinned; /* the next four in bytes, or HOLD_UNKNOWN */
 	uint64_t lost;
 	uint64_t released;
 	uint64_t repinned;

@@ -12,8 +12,7 @@
 
 /* What a worker leaves. */
 struct outcome {
-	bool worked, over,
-	    shared; /* over: more than allowed by now; shared: a hard link's */
+	bool worked, over, shared; /* over: more than allowed by now; shared: a hard link's */
 	enum pin_failure failure;
 };
 
@@ -102,16 +101,15 @@ pin_one(struct keeper *keeper, struct each_file *file)
 
 	outcome->worked = true;
 	if (!select->count_links && (status->st_nlink > 1 || select->follow))
-		outcome->shared =
-		    links_add(&keeper->seen, status->st_dev, status->st_ino) == 0;
+		outcome->shared = links_add(&keeper->seen, status->st_dev, status->st_ino) == 0;
 	if (outcome->shared)
 		return;
 	/* files may have grown since they were looked at */
 	outcome->over = bytes > keeper->allowed - keeper->taken;
 	if (outcome->over)
 		return;
-	outcome->failure = pins_add(
-	    &keeper->pins, file->fd, status, file->offset, file->length, file->operand);
+	outcome->failure = pins_add(&keeper->pins, file->fd, status, file->offset, file->length,
+	    file->operand);
 	if (outcome->failure == PIN_DONE)
 		keeper->taken += bytes;
 	else if (outcome->failure == PIN_ERROR)
@@ -126,8 +124,7 @@ pin_work(struct each_file *file, void *argument)
 	struct keeper *keeper = argument;
 	struct preload loaded;
 
-	preload_range(
-	    file->fd, &file->status, file->offset, file->length, &hooks, &loaded);
+	preload_range(file->fd, &file->status, file->offset, file->length, &hooks, &loaded);
 	pthread_mutex_lock(&keeper->lock);
 	pin_one(keeper, file);
 	pthread_mutex_unlock(&keeper->lock);
@@ -200,8 +197,7 @@ measure(struct keeper *keeper)
 		keeper->holds[i].pinned = 0;
 	for (size_t i = 0; i < keeper->pins.count; i++) {
 		const struct pin *pin = &keeper->pins.list[i];
-		uint64_t bytes = pin_measure(pin),
-			 *pinned = &keeper->holds[pin->owner].pinned;
+		uint64_t bytes = pin_measure(pin), *pinned = &keeper->holds[pin->owner].pinned;
 
 		if (bytes == PIN_UNKNOWN || *pinned == HOLD_UNKNOWN)
 			*pinned = HOLD_UNKNOWN;

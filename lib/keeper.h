@@ -19,8 +19,8 @@
 struct keeper {
 	const struct select *select;
 	char **operands;
-	size_t count;       /* of these, without the list of select->files_from */
-	uint64_t allowed;   /* bytes; set before keeper_pin */
+	size_t count;     /* of these, without the list of select->files_from */
+	uint64_t allowed; /* bytes; set before keeper_pin */
 
 	/* What is wrong with a file, in the caller's thread. */
 	void (*complain)(const char *path, const char *why);
@@ -28,8 +28,8 @@ struct keeper {
 	/* What there is to know: one hold an operand, and one for the list. */
 	struct hold *holds;
 	size_t holds_count;
-	uint64_t asked;     /* bytes, of all */
-	bool partial;       /* something could not be opened, or pinned */
+	uint64_t asked; /* bytes, of all */
+	bool partial;   /* something could not be opened, or pinned */
 
 	/* the keeper's own */
 	pthread_mutex_t lock; /* of the next three */

@@ -6,7 +6,7 @@
 
 /* What the kernel says about the machine's memory. */
 
-#define MEMINFO_PATH	"/proc/meminfo"
+#define MEMINFO_PATH    "/proc/meminfo"
 #define MEMINFO_UNKNOWN UINT64_MAX /* the kernel does not tell: never 0 */
 
 /* Bytes, or MEMINFO_UNKNOWN. */

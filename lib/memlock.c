@@ -20,8 +20,8 @@ is_below(uint64_t bytes, rlim_t limit)
 static bool
 try_reservation(uint64_t bytes)
 {
-	void *address = mmap(
-	    NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *address = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+	    -1, 0);
 	bool allowed;
 
 	if (address == MAP_FAILED)

@@ -30,10 +30,8 @@ unescape(char *text)
 	char *to = text;
 
 	for (char *at = text; *at; to++) {
-		if (at[0] == '\\' && is_octal(at[1]) && is_octal(at[2]) &&
-		    is_octal(at[3])) {
-			*to = (char)((at[1] - '0') << 6 | (at[2] - '0') << 3 |
-				     (at[3] - '0'));
+		if (at[0] == '\\' && is_octal(at[1]) && is_octal(at[2]) && is_octal(at[3])) {
+			*to = (char)((at[1] - '0') << 6 | (at[2] - '0') << 3 | (at[3] - '0'));
 			at += 4;
 		} else
 			*to = *at++;

@@ -8,8 +8,8 @@
 /* The mounts of /proc/self/mountinfo, one after the other. */
 
 struct mounts_entry {
-	char *root;    /* the folder of the file system that is mounted */
-	char *point;   /* where */
+	char *root;  /* the folder of the file system that is mounted */
+	char *point; /* where */
 	char *type;
 	char *options; /* of the file system; version 1 cgroups: the controllers */
 };

@@ -31,8 +31,7 @@ static const struct opts_option common_options[] = {
 	    "give up after DURATION (5, 5s, 2m, 1h)" },
 	{ 'q', "quiet", NULL, opts_flag, offsetof(struct opts_common, quiet),
 	    "no notes on standard error, only errors" },
-	{ 'v', "verbose", NULL, opts_increase, offsetof(struct opts_common, verbose),
-	    "say more" },
+	{ 'v', "verbose", NULL, opts_increase, offsetof(struct opts_common, verbose), "say more" },
 	{ 'h', "help", NULL, NULL, 0, "show this help" },
 	{ 'V', "version", NULL, NULL, 0, "show the version" },
 	{ 0 },
@@ -169,7 +168,7 @@ help_option(const struct opts_option *option)
 static int
 flushed(void)
 {
-	return out_flush(stdout) < 0 ? out_explain(&(struct out) { 0 }) : STATUS_DONE;
+	return out_flush(stdout) < 0 ? out_explain(&(struct out){ 0 }) : STATUS_DONE;
 }
 
 static int
@@ -234,7 +233,8 @@ store(const struct choices *choices, size_t i, const char *argument)
 	if (errno == ERANGE)
 		opts_misuse("--%s: %s is out of range", option->name, argument);
 	else if (errno == EINVAL)
-		opts_misuse("--%s: \"%s\" is not a valid %s", option->name, argument, option->argument);
+		opts_misuse("--%s: \"%s\" is not a valid %s", option->name, argument,
+		    option->argument);
 	else
 		opts_misuse("--%s: %s", option->name, strerror(errno));
 	return -1;

@@ -23,7 +23,7 @@ struct opts_option {
 	const char *name;     /* NULL ends a table */
 	const char *argument; /* what --help calls it; NULL: a flag */
 	opts_store *store;
-	size_t field;         /* offset in the options struct */
+	size_t field; /* offset in the options struct */
 	const char *help;
 };
 
@@ -55,8 +55,8 @@ struct opts_common {
 	bool quiet;
 	int verbose;
 	enum out_format format;
-	const char *output;  /* NULL: standard output */
-	uint64_t timeout;    /* nanoseconds, 0: none */
+	const char *output; /* NULL: standard output */
+	uint64_t timeout;   /* nanoseconds, 0: none */
 };
 
 struct opts_tool {

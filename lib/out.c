@@ -2,16 +2,12 @@
 #include "out.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
+#include "cell.h"
 #include "diag.h"
 #include "esc.h"
-#include "num.h"
 #include "status.h"
 
 #define CLOSED_PIPE 141 /* 128 + SIGPIPE */
@@ -21,19 +17,19 @@ const struct out_value out_unknown;
 struct out_value
 out_number(uint64_t number)
 {
-	return (struct out_value) { .known = true, .number = number };
+	return (struct out_value){ .known = true, .number = number };
 }
 
 struct out_value
 out_real(double real)
 {
-	return (struct out_value) { .known = true, .real = real };
+	return (struct out_value){ .known = true, .real = real };
 }
 
 struct out_value
 out_string(const char *string)
 {
-	return (struct out_value) { .known = string != NULL, .string = string };
+	return (struct out_value){ .known = string != NULL, .string = string };
 }
 
 struct out_value
@@ -71,85 +67,47 @@ out_flush(FILE *stream)
 	return fflush(stream) != 0 || ferror(stream) ? -1 : 0;
 }
 
-/* A number in any format but text; prom wants ratios from 0 to 1. */
 static void
 put_plain(FILE *stream, const struct out_field *field, const struct out_value *value, bool prom)
 {
-	switch (field->kind) {
-	case OUT_STRING:
-		break;
-	case OUT_COUNT:
-	case OUT_BYTES:
-		fprintf(stream, "%llu", (unsigned long long)value->number);
-		break;
-	case OUT_PERCENT:
-		if (prom)
-			fprintf(stream, "%.6f", value->real / 100);
-		else
-			fprintf(stream, "%.2f", value->real);
-		break;
-	case OUT_SECONDS:
-	case OUT_TIME:
-		fprintf(stream, "%.3f", value->real);
-		break;
-	case OUT_STATUS:
-		if (prom)
-			fprintf(stream, "%u", (unsigned)value->number);
-		else
-			fputs(status_name((enum status)value->number), stream);
-		break;
-	}
+	char cell[CELL];
+
+	cell_plain(cell, field, value, prom);
+	fputs(cell, stream);
 }
 
+/* A name has no length that is known before; what follows it keeps its distance. */
 static void
-format_column(char *cell, size_t size, const struct out_column *column,
-    const struct out_field *field, const struct out_value *value)
+put_name(FILE *stream, const char *name, int width)
 {
-	time_t seconds;
-	struct tm local;
-	FILE *stream = fmemopen(cell, size, "w");
+	int length = (int)strlen(name);
 
-	cell[0] = '\0';
-	if (!stream)
-		return;
-	if (!value->known)
-		fputs("-", stream);
-	else if (field->kind == OUT_BYTES && column->mebi)
-		fprintf(stream, "%llu", (unsigned long long)(value->number >> 20));
-	else if (field->kind == OUT_BYTES)
-		fputs(num_human(value->number, (char[NUM_HUMAN]) { 0 }), stream);
-	else if (field->kind == OUT_TIME) {
-		seconds = (time_t)value->real;
-		localtime_r(&seconds, &local);
-		fprintf(stream, "%02d:%02d:%02d", local.tm_hour, local.tm_min, local.tm_sec);
-	} else {
-		put_plain(stream, field, value, false);
-		if (field->kind == OUT_PERCENT)
-			fputc('%', stream);
-	}
-	fclose(stream);
+	esc_terminal(stream, name);
+	fprintf(stream, "%*s", length < -width ? -width - length : 0, "");
 }
 
 static void
 text_row(struct out *out, const struct out_value *values)
 {
 	const struct out_column *column;
-	char cell[64];
+	char cell[CELL];
 
-	if (!out->headed && !out->silent) {
+	if (!out->headed) {
 		for (column = out->table->columns; column->head; column++)
-			fprintf(out->stream, "%*s%s", column->width, column->head,
+			fprintf(out->stream, "%*s%s",
+			    column[1].head || column->width > 0 ? column->width : 0, column->head,
 			    column[1].head ? " " : "\n");
 	}
 	for (column = out->table->columns; column->head; column++) {
 		const struct out_field *field = &out->table->fields[column->field];
 		const struct out_value *value = &values[column->field];
+		int width = column[1].head || column->width > 0 ? column->width : 0;
 
 		if (field->kind == OUT_STRING && value->known)
-			esc_terminal(out->stream, value->string);
+			put_name(out->stream, value->string, width);
 		else {
-			format_column(cell, sizeof cell, column, field, value);
-			fprintf(out->stream, "%*s", column->width, cell);
+			cell_text(cell, column, field, value);
+			fprintf(out->stream, "%*s", width, cell);
 		}
 		fputs(column[1].head ? " " : "\n", out->stream);
 	}
@@ -216,7 +174,8 @@ put_labels(FILE *stream, const struct out_table *table, const struct out_value *
 	const char *lead = "{";
 
 	for (int i = 0; i < table->count; i++) {
-		if (table->fields[i].kind != OUT_STRING || !table->fields[i].metric || !values[i].known)
+		if (table->fields[i].kind != OUT_STRING || !table->fields[i].metric ||
+		    !values[i].known)
 			continue;
 		fprintf(stream, "%s%s=", lead, table->fields[i].metric);
 		esc_label(stream, values[i].string);
@@ -278,86 +237,25 @@ prom_commit(struct out *out)
 	return 0;
 }
 
-/* Whether PATH is, or can become, a regular file: anything else must not be
- * replaced by one. */
-static bool
-is_replaceable(const char *path)
-{
-	struct stat status;
-
-	return stat(path, &status) < 0 || S_ISREG(status.st_mode);
-}
-
-/* The mode that a plain open(2) would give, or that the file has now. */
-static mode_t
-file_mode(const char *path)
-{
-	struct stat status;
-	mode_t mask;
-
-	if (stat(path, &status) == 0)
-		return status.st_mode & 07777;
-	mask = umask(0);
-	umask(mask);
-	return 0666 & ~mask;
-}
-
-static int
-open_temporary(struct out *out)
-{
-	int fd;
-
-	if (asprintf(&out->temporary, "%s.XXXXXX", out->path) < 0) {
-		out->temporary = NULL;
-		return -1;
-	}
-	fd = mkostemp(out->temporary, O_CLOEXEC);
-	if (fd < 0) {
-		free(out->temporary);
-		out->temporary = NULL;
-		return -1;
-	}
-	fchmod(fd, file_mode(out->path));
-	return fd;
-}
-
 static int
 begin(struct out *out)
 {
-	int fd;
-
-	if (out->stream)
+	if (!out->file.path || out->file.stream)
 		return 0;
-	if (!out->path) {
-		out->stream = out->fallback;
-		return 0;
-	}
-	fd = is_replaceable(out->path) ? open_temporary(out)
-				       : open(out->path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
+	if (replace_begin(&out->file) < 0)
 		return -1;
-	out->stream = fdopen(fd, "w");
-	if (!out->stream) {
-		close(fd);
-		return -1;
-	}
+	out->stream = out->file.stream;
 	out->headed = false;
 	return 0;
 }
 
 int
-out_open(struct out *out, const struct out_table *table, enum out_format format,
-    const char *path, FILE *stream)
+out_open(struct out *out, const struct out_table *table, enum out_format format, const char *path,
+    FILE *stream)
 {
-	*out = (struct out) { .table = table, .format = format, .fallback = stream };
-	if (path) {
-		/* a report goes where a symbolic link points, it does not replace the link */
-		out->path = realpath(path, NULL);
-		if (!out->path && errno != ENOENT)
-			return -1;
-		if (!out->path && !(out->path = strdup(path)))
-			return -1;
-	}
+	*out = (struct out){ .table = table, .format = format, .stream = stream };
+	if (path && replace_init(&out->file, path) < 0)
+		return -1;
 	out->samples = calloc((size_t)table->count, sizeof *out->samples);
 	return out->samples ? begin(out) : -1;
 }
@@ -399,40 +297,6 @@ out_line(struct out *out, const char *line)
 	return ferror(out->stream) ? -1 : 0;
 }
 
-static void
-drop_temporary(struct out *out)
-{
-	if (out->temporary)
-		unlink(out->temporary);
-	free(out->temporary);
-	out->temporary = NULL;
-}
-
-/* Closes the stream of a path; what was written stays only where all went well. */
-static int
-commit_path(struct out *out)
-{
-	FILE *stream = out->stream;
-	int failed = out_flush(stream) < 0;
-
-	out->stream = NULL;
-	if (out->temporary)
-		failed = failed || fsync(fileno(stream)) < 0;
-	failed = fclose(stream) != 0 || failed;
-	if (out->temporary)
-		failed = failed || rename(out->temporary, out->path) < 0;
-	if (failed) {
-		int error = errno;
-
-		drop_temporary(out);
-		errno = error;
-		return -1;
-	}
-	free(out->temporary);
-	out->temporary = NULL;
-	return 0;
-}
-
 int
 out_commit(struct out *out)
 {
@@ -440,23 +304,20 @@ out_commit(struct out *out)
 		return -1;
 	if (out->format == OUT_PROM && prom_commit(out) < 0)
 		return -1;
-	return out->path ? commit_path(out) : out_flush(out->stream);
+	return out->file.path ? replace_commit(&out->file) : out_flush(out->stream);
 }
 
 void
 out_close(struct out *out)
 {
-	if (out->path && out->stream)
-		fclose(out->stream);
-	drop_temporary(out);
+	replace_drop(&out->file);
 	for (int i = 0; out->samples && i < out->table->count; i++) {
 		if (out->samples[i].stream)
 			fclose(out->samples[i].stream);
 		free(out->samples[i].text);
 	}
 	free(out->samples);
-	free((char *)out->path);
-	*out = (struct out) { 0 };
+	*out = (struct out){ 0 };
 }
 
 int
@@ -464,6 +325,6 @@ out_explain(const struct out *out)
 {
 	if (errno == EPIPE)
 		return CLOSED_PIPE;
-	diag_file(out->path ? out->path : "output", errno);
+	diag_file(out->file.path ? out->file.path : "output", errno);
 	return STATUS_FAILED;
 }

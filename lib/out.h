@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "replace.h"
+
 /*
  * Reports in five formats, from one table of fields per tool. text is for
  * people and may change; tsv, kv, json and prom are interfaces.
@@ -70,19 +72,15 @@ extern const struct out_value out_unknown;
 struct out {
 	const struct out_table *table;
 	enum out_format format;
-	const char *path;  /* NULL: the stream that out_open was given */
-	bool running;      /* prom: sums are counters since the start */
-	bool silent;       /* text has no heading */
-	FILE *fallback;    /* the stream where there is no path */
-	FILE *stream;      /* where rows go now; NULL between reports to a path */
-	char *temporary;
+	bool running;        /* prom: sums are counters since the start */
+	struct replace file; /* without a path where reports go to a stream */
+	FILE *stream;        /* where rows go now */
 	bool headed;
-	size_t rows;
 	struct out_samples {
 		FILE *stream;
 		char *text;
 		size_t length;
-	} *samples; /* prom: those of each field, since a metric's lines must be together */
+	} * samples; /* prom: those of each field, since a metric's lines must be together */
 };
 
 /* Reports go to PATH, or where that is NULL to STREAM. Fails with ENOMEM, or with
@@ -96,11 +94,7 @@ int out_row(struct out *out, const struct out_value *values);
 /* Adds a line of text, escaped for a terminal, in place of a row: format text only. */
 int out_line(struct out *out, const char *line);
 
-/*
- * Ends a report. To a path: written whole to a temporary file in the same folder,
- * fsync, rename, so that a reader or a crash never sees half of it (what is not a
- * regular file is written in place). To a stream: flushed.
- */
+/* Ends a report: a file is replaced as a whole (replace.h), a stream is flushed. */
 int out_commit(struct out *out);
 
 /* Frees what is held; an uncommitted report to a path is gone. */

@@ -10,9 +10,9 @@
 #include "residency.h"
 #include "stop.h"
 
-#define WINDOW	(64ULL << 20) /* locked in one call, between looks at a stop */
+#define WINDOW  (64ULL << 20) /* locked in one call, between looks at a stop */
 #define PRESENT (1ULL << 63)  /* in /proc/self/pagemap: the page is mapped */
-#define ENTRIES 2048	      /* of it read at a time */
+#define ENTRIES 2048          /* of it read at a time */
 
 static uint64_t
 least(uint64_t a, uint64_t b)
@@ -47,8 +47,8 @@ lock_windows(int fd, char *address, uint64_t length, uint64_t end)
 		if (mlock(address + at, least(WINDOW, length - at)) == 0)
 			continue;
 		/* ENOMEM: too much, or past the end of the file */
-		if (errno == ENOMEM && fstat(fd, &status) == 0 &&
-		    S_ISREG(status.st_mode) && (uint64_t)status.st_size < end)
+		if (errno == ENOMEM && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+		    (uint64_t)status.st_size < end)
 			return PIN_SHRANK;
 		return PIN_ERROR;
 	}
@@ -56,8 +56,8 @@ lock_windows(int fd, char *address, uint64_t length, uint64_t end)
 }
 
 enum pin_failure
-pins_add(struct pins *pins, int fd, const struct stat *status, uint64_t offset,
-    uint64_t length, size_t owner)
+pins_add(struct pins *pins, int fd, const struct stat *status, uint64_t offset, uint64_t length,
+    size_t owner)
 {
 	uint64_t page = residency_page_size(), start = offset / page * page;
 	uint64_t bytes = residency_pages(offset, length) * page;
@@ -120,8 +120,7 @@ uint64_t
 pin_measure(const struct pin *pin)
 {
 	uint64_t entries[ENTRIES], page = residency_page_size(), resident = 0;
-	uint64_t first = (uint64_t)(uintptr_t)pin->address / page,
-		 left = pin->length / page;
+	uint64_t first = (uint64_t)(uintptr_t)pin->address / page, left = pin->length / page;
 	int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
@@ -149,5 +148,5 @@ pins_release(struct pins *pins)
 	for (size_t i = 0; i < pins->count; i++)
 		munmap(pins->list[i].address, pins->list[i].length);
 	free(pins->list);
-	*pins = (struct pins) { 0 };
+	*pins = (struct pins){ 0 };
 }

@@ -18,7 +18,7 @@ struct pin {
 	void *address;
 	uint64_t length; /* bytes mapped, whole pages */
 	uint64_t device, inode;
-	size_t owner;    /* what the caller counts it for */
+	size_t owner; /* what the caller counts it for */
 };
 
 struct pins {
@@ -38,8 +38,8 @@ enum pin_failure {
  * Pins the pages of LENGTH bytes from OFFSET of FD for OWNER. A file that cannot be
  * pinned as a whole is not pinned at all.
  */
-enum pin_failure pins_add(struct pins *pins, int fd, const struct stat *status,
-    uint64_t offset, uint64_t length, size_t owner);
+enum pin_failure pins_add(struct pins *pins, int fd, const struct stat *status, uint64_t offset,
+    uint64_t length, size_t owner);
 
 /* The pin of an inode, NULL where there is none. */
 struct pin *pins_find(const struct pins *pins, uint64_t device, uint64_t inode);

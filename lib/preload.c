@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -17,33 +16,6 @@
  * use: they cost more to make than the copy that they save.
  */
 #define PIECE (2U << 20)
-
-static pthread_once_t buffer_once = PTHREAD_ONCE_INIT;
-static pthread_key_t buffer_key;
-
-static void
-make_key(void)
-{
-	pthread_key_create(&buffer_key, free);
-}
-
-/* PIECE bytes that nobody looks at, for each thread; NULL with ENOMEM. */
-static char *
-buffer_of_thread(void)
-{
-	char *buffer;
-
-	pthread_once(&buffer_once, make_key);
-	buffer = pthread_getspecific(buffer_key);
-	if (buffer)
-		return buffer;
-	buffer = malloc(PIECE);
-	if (buffer && pthread_setspecific(buffer_key, buffer) != 0) {
-		free(buffer);
-		buffer = NULL;
-	}
-	return buffer;
-}
 
 struct job {
 	int fd;
@@ -70,7 +42,7 @@ count(const struct job *job, uint64_t bytes)
 static void
 load_range(const struct job *job, uint64_t offset, uint64_t length)
 {
-	char *buffer = buffer_of_thread();
+	char *buffer = malloc(least(length, PIECE)); /* what nobody looks at */
 
 	if (!buffer)
 		job->result->error = ENOMEM;
@@ -82,11 +54,12 @@ load_range(const struct job *job, uint64_t offset, uint64_t length)
 		if (n < 0)
 			job->result->error = errno;
 		if (n <= 0)
-			return;
+			break;
 		count(job, (uint64_t)n);
 		offset += (uint64_t)n;
 		length -= (uint64_t)n;
 	}
+	free(buffer);
 }
 
 static void
@@ -148,7 +121,7 @@ preload_range(int fd, const struct stat *status, uint64_t offset, uint64_t lengt
 	struct residency before;
 	uint64_t missing = length;
 
-	*result = (struct preload) { .why = RESIDENCY_KNOWN };
+	*result = (struct preload){ .why = RESIDENCY_KNOWN };
 	if (length == 0)
 		return;
 	residency_query(fd, status, offset, length, &before);
@@ -171,6 +144,5 @@ preload_range(int fd, const struct stat *status, uint64_t offset, uint64_t lengt
 	if (stop_asked())
 		return;
 	load_gaps(&job, offset, length);
-	result->read = least(result->read, missing); /* asked for twice is read once */
 	measure(&job, offset, length);
 }

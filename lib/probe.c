@@ -18,7 +18,7 @@
 #define BTF_PATH "/sys/kernel/btf/vmlinux"
 
 /* include/linux/proc_ns.h: the initial pid namespace has this inode on every kernel */
-#define PID_NAMESPACE_PATH "/proc/self/ns/pid"
+#define PID_NAMESPACE_PATH  "/proc/self/ns/pid"
 #define PID_NAMESPACE_INODE 0xEFFFFFFCU
 
 /* Entries of 64 pages, about 90 bytes each: what is filled and not yet accessed can
@@ -95,8 +95,7 @@ keep_complaint(enum libbpf_print_level level, const char *format, va_list argume
 }
 
 static void
-explain(struct probe_reason *reason, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+explain(struct probe_reason *reason, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 static void
 explain(struct probe_reason *reason, const char *format, ...)
@@ -114,8 +113,9 @@ explain_load(struct probe_reason *reason, int error)
 	if (error == EPERM && geteuid() != 0)
 		explain(reason, "loading BPF programs needs root, or CAP_BPF and CAP_PERFMON");
 	else if (error == EPERM)
-		explain(reason, "the kernel lets not even root load BPF programs here: a "
-				"container without CAP_BPF and CAP_PERFMON, or kernel lockdown");
+		explain(reason,
+		    "the kernel lets not even root load BPF programs here: a "
+		    "container without CAP_BPF and CAP_PERFMON, or kernel lockdown");
 	else
 		explain(reason, "the kernel refused the BPF programs: %s (%s)", strerror(error),
 		    complaint);
@@ -158,7 +158,7 @@ choose_all(struct probe *probe, bool target, struct probe_reason *reason)
 {
 	struct bpf_program *program;
 
-	bpf_object__for_each_program(program, probe->programs->obj)
+	bpf_object__for_each_program (program, probe->programs->obj)
 		bpf_program__set_autoload(program, false);
 	bpf_program__set_autoload(probe->programs->progs.sweep, true);
 	bpf_program__set_autoload(probe->programs->progs.settle_returned, true);
@@ -246,8 +246,9 @@ probe_open(bool target, struct probe_reason *reason)
 	struct probe *probe;
 
 	if (target && !sees_all_processes()) {
-		explain(reason, "process numbers here are a container's own: run hitratio in the "
-				"host's pid namespace to follow a process");
+		explain(reason,
+		    "process numbers here are a container's own: run hitratio in the "
+		    "host's pid namespace to follow a process");
 		return NULL;
 	}
 	if (access(BTF_PATH, R_OK) < 0) {
@@ -265,7 +266,8 @@ probe_open(bool target, struct probe_reason *reason)
 	probe->processors = libbpf_num_possible_cpus();
 	if (probe->processors < 0 || set_up(probe, target, reason) < 0) {
 		if (probe->processors < 0)
-			explain(reason, "cannot count processors: %s", strerror(-probe->processors));
+			explain(reason, "cannot count processors: %s",
+			    strerror(-probe->processors));
 		probe_close(probe);
 		return NULL;
 	}

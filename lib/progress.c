@@ -63,8 +63,8 @@ show(struct progress *progress, uint64_t now)
 	} else {
 		num_human(progress->total, sizes[2]);
 		left = (uint64_t)((double)(progress->total - done) / rate + 0.5);
-		snprintf(line, sizeof line, WIPE "%s of %s done, %s/s, %llu:%02llu left",
-		    sizes[0], sizes[2], sizes[1], (unsigned long long)left / 60,
+		snprintf(line, sizeof line, WIPE "%s of %s done, %s/s, %llu:%02llu left", sizes[0],
+		    sizes[2], sizes[1], (unsigned long long)left / 60,
 		    (unsigned long long)left % 60);
 	}
 	put(line);
@@ -80,8 +80,7 @@ progress_add(struct progress *progress, uint64_t bytes)
 		return;
 	atomic_fetch_add(&progress->done, bytes);
 	now = stop_now();
-	if (now < atomic_load(&progress->next) ||
-	    pthread_mutex_trylock(&progress->lock) != 0)
+	if (now < atomic_load(&progress->next) || pthread_mutex_trylock(&progress->lock) != 0)
 		return;
 	if (now >= atomic_load(&progress->next)) {
 		atomic_store(&progress->next, now + EVERY);

@@ -35,8 +35,7 @@ static const struct out_field fields[FIELDS] = {
 	    "missing and not started: more than the budget" },
 	[F_FAILED] = { "failed_files", OUT_COUNT, "warm_failed_files", false,
 	    "could not be opened, read or measured" },
-	[F_SECONDS] = { "seconds", OUT_SECONDS, "warm_duration_seconds", false,
-	    "time taken" },
+	[F_SECONDS] = { "seconds", OUT_SECONDS, "warm_duration_seconds", false, "time taken" },
 	[F_RATE] = { "bytes_per_s", OUT_BYTES, "warm_read_bytes_per_second", false,
 	    "read_bytes / seconds; none where nothing was read" },
 };

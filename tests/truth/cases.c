@@ -141,7 +141,8 @@ make_small_files(struct work *work)
 static void
 vectors(struct work *work)
 {
-	struct iovec parts[3] = { { buffer, 100 }, { buffer + 5000, 9000 }, { buffer + 20000, 3 * PAGE } };
+	struct iovec parts[3] = { { buffer, 100 }, { buffer + 5000, 9000 },
+		{ buffer + 20000, 3 * PAGE } };
 	size_t length = 100 + 9000 + 3 * PAGE;
 	off_t at = lseek(work->file.fd, 0, SEEK_SET);
 	ssize_t n;
@@ -163,7 +164,8 @@ vectors(struct work *work)
 static void
 cut_short(struct work *work)
 {
-	char *small = mmap(NULL, 16 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *small = mmap(NULL, 16 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+	    0);
 	ssize_t n;
 
 	if (small == MAP_FAILED || mprotect(small + 2 * PAGE, 14 * PAGE, PROT_NONE) < 0)
@@ -312,7 +314,8 @@ write_then_read(struct work *work)
 		off_t at = (off_t)(page * PAGE);
 
 		/* whole pages, and parts that the kernel must complete by a read */
-		if (pwrite(work->file.fd, buffer, page % 2 ? PAGE : 10, at + (page % 2 ? 0 : 7)) < 0)
+		if (pwrite(work->file.fd, buffer, page % 2 ? PAGE : 10, at + (page % 2 ? 0 : 7)) <
+		    0)
 			broken("write");
 		work->file.cached[page] = 1;
 	}

@@ -94,8 +94,7 @@ fill(struct file *file, enum state state)
 	if (fd < 0 || posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM) != 0)
 		broken(file->path);
 	for (size_t page = 0; page < file->pages; page++)
-		if (is_wanted(file, state, page) &&
-		    pread(fd, data, PAGE, (off_t)(page * PAGE)) < 0)
+		if (is_wanted(file, state, page) && pread(fd, data, PAGE, (off_t)(page * PAGE)) < 0)
 			broken(file->path);
 	close(fd);
 }
@@ -173,7 +172,8 @@ file_accessed(struct file *file, struct truth *truth, off_t offset, ssize_t leng
 		broken(file->path);
 	if (length == 0)
 		return;
-	for (off_t page = offset / (off_t)PAGE; page <= (offset + length - 1) / (off_t)PAGE; page++) {
+	for (off_t page = offset / (off_t)PAGE; page <= (offset + length - 1) / (off_t)PAGE;
+	     page++) {
 		truth->accesses++;
 		if (!atomic_exchange(&file->cached[page], 1))
 			truth->misses++;

@@ -175,7 +175,8 @@ start_hitratio(const char *hitratio, pid_t subject, FILE **from)
 	if (pid == 0) {
 		dup2(out[1], 1);
 		dup2(out[1], 2);
-		execl(hitratio, "hitratio", "-v", "-f", "kv", "-p", number, "1h", "1", (char *)NULL);
+		execl(hitratio, "hitratio", "-v", "-f", "kv", "-p", number, "1h", "1",
+		    (char *)NULL);
 		broken(hitratio);
 	}
 	close(out[1]);
@@ -259,7 +260,8 @@ ended:
 	if (status == DECAYED)
 		return false;
 	if (status == SKIPPED)
-		printf("ok %u - %s # SKIP the kernel or file system does not do this\n", number, load->name);
+		printf("ok %u - %s # SKIP the kernel or file system does not do this\n", number,
+		    load->name);
 	else if (status != 0)
 		printf("not ok %u - %s: the workload ended with %d\n", number, load->name, status);
 	else
@@ -304,7 +306,8 @@ main(int argc, char **argv)
 		while (!try_case(load, &work, argv[1], number) && ++tries < TRIES)
 			;
 		if (tries == TRIES)
-			printf("not ok %u - %s: the starting state never lasted\n", number, load->name);
+			printf("not ok %u - %s: the starting state never lasted\n", number,
+			    load->name);
 	}
 	printf("1..%u\n", number);
 	return 0;

@@ -24,16 +24,16 @@ struct truth {
 enum state {
 	COLD,
 	WARM,
-	HALF,       /* the first half is in memory */
-	EVERY_4TH,  /* every fourth page is */
-	MIXED,      /* half of the pages, at random */
+	HALF,      /* the first half is in memory */
+	EVERY_4TH, /* every fourth page is */
+	MIXED,     /* half of the pages, at random */
 };
 
 /* A file of the case, and which of its pages are in memory or have been accessed. */
 struct file {
 	char path[4096];
 	int fd;
-	size_t pages;         /* of the file as it was made; room for twice as many */
+	size_t pages; /* of the file as it was made; room for twice as many */
 	off_t size;
 	enum state state;
 	atomic_uchar *cached; /* shared between processes */
@@ -76,7 +76,7 @@ struct work {
 	const char *folder;
 	size_t pages;
 	struct file file;
-	struct file *others;     /* further files of the case, in their own states */
+	struct file *others; /* further files of the case, in their own states */
 	size_t other_count;
 	struct truth *truth;
 };

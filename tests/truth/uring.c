@@ -79,8 +79,8 @@ ring_reap(struct ring *ring, struct file *file, struct truth *truth)
 }
 
 bool
-uring_read(struct file *file, struct truth *truth, const off_t *offsets, size_t count,
-    size_t size, unsigned depth, bool async)
+uring_read(struct file *file, struct truth *truth, const off_t *offsets, size_t count, size_t size,
+    unsigned depth, bool async)
 {
 	struct ring ring;
 	char *buffer = malloc(size);
@@ -95,7 +95,8 @@ uring_read(struct file *file, struct truth *truth, const off_t *offsets, size_t 
 
 		for (; put < count && put - reaped < depth; put++, fresh++)
 			ring_put(&ring, file->fd, buffer, size, offsets[put], async);
-		if (syscall(SYS_io_uring_enter, ring.fd, fresh, 1, IORING_ENTER_GETEVENTS, NULL, 0) < 0)
+		if (syscall(SYS_io_uring_enter, ring.fd, fresh, 1, IORING_ENTER_GETEVENTS, NULL,
+			0) < 0)
 			broken("io_uring_enter");
 		reaped += ring_reap(&ring, file, truth);
 	}

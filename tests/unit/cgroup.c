@@ -51,8 +51,8 @@ has_level(const struct cgroup *cgroup, size_t i, const char *path, uint64_t max)
 }
 
 static const char v2_mounts[] =
-	"23 1 0:21 / /proc rw,nosuid - proc proc rw\n"
-	"29 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n";
+    "23 1 0:21 / /proc rw,nosuid - proc proc rw\n"
+    "29 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n";
 
 static void
 test_v2(void)
@@ -64,7 +64,8 @@ test_v2(void)
 	begin_tree("v2");
 	put("/proc/self/cgroup", "0::/system.slice/web.service\n");
 	put("/proc/self/mountinfo", v2_mounts);
-	put("/proc/meminfo", "MemTotal: 4194304 kB\nMemFree: 1048576 kB\nInactive(file): 524288 kB\n");
+	put("/proc/meminfo",
+	    "MemTotal: 4194304 kB\nMemFree: 1048576 kB\nInactive(file): 524288 kB\n");
 	put("/sys/fs/cgroup/system.slice/web.service/memory.max", "max\n");
 	put("/sys/fs/cgroup/system.slice/web.service/memory.high", "536870912\n");
 	put("/sys/fs/cgroup/system.slice/web.service/memory.current", "104857600\n");
@@ -77,18 +78,22 @@ test_v2(void)
 
 	ok(cgroup_read(tree, &cgroup) == 0 && cgroup.version == 2, "version 2");
 	ok(cgroup.count == 3, "all levels up to the mount");
-	ok(has_level(&cgroup, 0, "/sys/fs/cgroup/system.slice/web.service", 0), "\"max\" is no limit");
+	ok(has_level(&cgroup, 0, "/sys/fs/cgroup/system.slice/web.service", 0),
+	    "\"max\" is no limit");
 	ok(cgroup.levels[0].high.set && cgroup.levels[0].high.bytes == 512 * M, "memory.high");
 	ok(cgroup.levels[0].usage == 100 * M, "memory.current");
 	ok(cgroup.levels[0].inactive_file == 20 * M, "inactive_file");
-	ok(has_level(&cgroup, 1, "/sys/fs/cgroup/system.slice", 1024 * M), "memory.max of the parent");
+	ok(has_level(&cgroup, 1, "/sys/fs/cgroup/system.slice", 1024 * M),
+	    "memory.max of the parent");
 	ok(!cgroup.levels[1].high.set, "no memory.high there");
 	ok(has_level(&cgroup, 2, "/sys/fs/cgroup", 0), "the root has no files, hence no limit");
 	ok(cgroup.levels[2].usage == CGROUP_UNKNOWN, "nor a known usage");
 	level = cgroup_tightest(&cgroup, &bytes);
-	ok(level == &cgroup.levels[0] && bytes == 512 * M, "tightest: the lowest limit of both kinds");
+	ok(level == &cgroup.levels[0] && bytes == 512 * M,
+	    "tightest: the lowest limit of both kinds");
 	level = cgroup_least_room(&cgroup, &bytes);
-	ok(level == &cgroup.levels[1] && bytes == 24 * M, "least room: where usage is next to the limit");
+	ok(level == &cgroup.levels[1] && bytes == 24 * M,
+	    "least room: where usage is next to the limit");
 	cgroup_free(&cgroup);
 }
 
@@ -108,13 +113,15 @@ test_budget(void)
 	    "of the limit of memory cgroup /sys/fs/cgroup/system.slice, 1.0G", "in words");
 	ok(budget_allow(&budget, &share, &bytes) == 0 && bytes == 0, "without a share, the room");
 	share.percent = 25;
-	ok(budget_allow(&budget, &share, &bytes) == 0 && bytes == 128 * M, "a share is of the whole");
-	share = (struct num_share) { .percent = -1, .bytes = 3 * M };
+	ok(budget_allow(&budget, &share, &bytes) == 0 && bytes == 128 * M,
+	    "a share is of the whole");
+	share = (struct num_share){ .percent = -1, .bytes = 3 * M };
 	ok(budget_allow(&budget, &share, &bytes) == 0 && bytes == 3 * M, "bytes are bytes");
 	budget_free(&budget);
 
 	begin_tree("free");
-	put("/proc/meminfo", "MemTotal: 4194304 kB\nMemFree: 1048576 kB\nInactive(file): 524288 kB\n");
+	put("/proc/meminfo",
+	    "MemTotal: 4194304 kB\nMemFree: 1048576 kB\nInactive(file): 524288 kB\n");
 	ok(budget_read(tree, &budget) == 0, "a budget without cgroups");
 	ok(budget.whole == 4096 * M && !budget.whole_group, "the whole is RAM");
 	ok(budget.room == (1024 + 512 - 128) * M && !budget.room_group,
@@ -123,16 +130,18 @@ test_budget(void)
 
 	begin_tree("none");
 	ok(budget_read(tree, &budget) == 0 && budget.whole == BUDGET_UNKNOWN &&
-	    budget.room == BUDGET_UNKNOWN, "without /proc all is unknown");
+		budget.room == BUDGET_UNKNOWN,
+	    "without /proc all is unknown");
 	share.percent = 25;
 	errno = 0;
-	ok(budget_allow(&budget, &share, &bytes) == -1 && errno == ENODATA, "and a share of it too");
+	ok(budget_allow(&budget, &share, &bytes) == -1 && errno == ENODATA,
+	    "and a share of it too");
 }
 
 static const char v1_mounts[] =
-	"31 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw,mode=755\n"
-	"35 31 0:32 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n"
-	"36 31 0:33 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw\n";
+    "31 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw,mode=755\n"
+    "35 31 0:32 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n"
+    "36 31 0:33 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw\n";
 
 static void
 test_v1(void)
@@ -165,7 +174,8 @@ test_v1(void)
 	cgroup_free(&cgroup);
 
 	put("/sys/fs/cgroup/memory/a/memory.use_hierarchy", "0\n");
-	put("/sys/fs/cgroup/memory/a/b/memory.stat", "hierarchical_memory_limit 9223372036854771712\n");
+	put("/sys/fs/cgroup/memory/a/b/memory.stat",
+	    "hierarchical_memory_limit 9223372036854771712\n");
 	ok(cgroup_read(tree, &cgroup) == 0 && cgroup.count == 1,
 	    "a parent without hierarchy does not count");
 	ok(cgroup_tightest(&cgroup, &bytes) == NULL, "then nothing limits");
@@ -186,7 +196,8 @@ test_container(void)
 	put("/sys/fs/cgroup/me mory/app/memory.limit_in_bytes", "9223372036854771712\n");
 	put("/sys/fs/cgroup/me mory/app/memory.stat", "hierarchical_memory_limit 33554432\n");
 	put("/sys/fs/cgroup/me mory/memory.limit_in_bytes", "67108864\n");
-	ok(cgroup_read(tree, &cgroup) == 0 && cgroup.count == 2, "the mount's root is not the hierarchy's");
+	ok(cgroup_read(tree, &cgroup) == 0 && cgroup.count == 2,
+	    "the mount's root is not the hierarchy's");
 	ok(has_level(&cgroup, 1, "/sys/fs/cgroup/me mory", 64 * M), "and its point has a blank");
 	ok(cgroup_tightest(&cgroup, &bytes) == &cgroup.levels[0] && bytes == 32 * M,
 	    "the limit of an ancestor that is not mounted");
@@ -194,16 +205,20 @@ test_container(void)
 
 	put("/proc/self/cgroup", "4:memory:/docker/01234\n");
 	errno = 0;
-	ok(cgroup_read(tree, &cgroup) == -1 && errno == ENOENT, "a sibling with a longer name is not ours");
+	ok(cgroup_read(tree, &cgroup) == -1 && errno == ENOENT,
+	    "a sibling with a longer name is not ours");
 	put("/proc/self/cgroup", "4:memory:/../x\n");
-	put("/proc/self/mountinfo", "35 31 0:32 / /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n");
-	ok(cgroup_read(tree, &cgroup) == -1 && errno == ENOENT, "a cgroup outside of our namespace");
+	put("/proc/self/mountinfo",
+	    "35 31 0:32 / /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n");
+	ok(cgroup_read(tree, &cgroup) == -1 && errno == ENOENT,
+	    "a cgroup outside of our namespace");
 
 	begin_tree("namespace");
 	put("/proc/self/cgroup", "0::/\n");
 	put("/proc/self/mountinfo", "35 31 0:32 /../.. /sys/fs/cgroup ro - cgroup2 cgroup rw\n");
 	put("/sys/fs/cgroup/memory.max", "1048576\n");
-	ok(cgroup_read(tree, &cgroup) == 0 && cgroup.count == 1 && has_level(&cgroup, 0, "/sys/fs/cgroup", M),
+	ok(cgroup_read(tree, &cgroup) == 0 && cgroup.count == 1 &&
+		has_level(&cgroup, 0, "/sys/fs/cgroup", M),
 	    "a mount from outside of it shows an ancestor");
 	cgroup_free(&cgroup);
 }
@@ -217,12 +232,14 @@ test_rubbish(void)
 	errno = 0;
 	ok(cgroup_read(tree, &cgroup) == -1 && errno == ENOENT, "no /proc");
 	put("/proc/self/cgroup", "\n:\n::\nmemory\n0:\n0::/a\n");
-	put("/proc/self/mountinfo", "\n1 2 3\n1 2 0:3 / /m rw\n1 2 0:3 / /m rw -\n1 2 0:3 / /m rw - cgroup2\n"
-				    "1 2 0:3 / /m rw - cgroup2 x\n1 2 0:3 / /cg rw - cgroup2 x rw\n");
+	put("/proc/self/mountinfo",
+	    "\n1 2 3\n1 2 0:3 / /m rw\n1 2 0:3 / /m rw -\n1 2 0:3 / /m rw - cgroup2\n"
+	    "1 2 0:3 / /m rw - cgroup2 x\n1 2 0:3 / /cg rw - cgroup2 x rw\n");
 	put("/cg/a/memory.max", "rubbish\n");
 	put("/cg/a/memory.high", "-5\n");
 	put("/cg/a/memory.current", "12x\n");
-	ok(cgroup_read(tree, &cgroup) == 0 && has_level(&cgroup, 0, "/cg/a", 0), "lines of rubbish");
+	ok(cgroup_read(tree, &cgroup) == 0 && has_level(&cgroup, 0, "/cg/a", 0),
+	    "lines of rubbish");
 	ok(!cgroup.levels[0].high.set && cgroup.levels[0].usage == CGROUP_UNKNOWN,
 	    "what is no number is unknown");
 	cgroup_free(&cgroup);

@@ -24,24 +24,23 @@ read_text(const char *text, struct meminfo *info)
 }
 
 /* Linux 6.1 */
-static const char recorded[] =
-	"MemTotal:        3994708 kB\n"
-	"MemFree:          182340 kB\n"
-	"MemAvailable:     421888 kB\n"
-	"Buffers:           13552 kB\n"
-	"Cached:           624640 kB\n"
-	"SwapCached:            4 kB\n"
-	"Active:          2316388 kB\n"
-	"Inactive:         434820 kB\n"
-	"Active(anon):    2001552 kB\n"
-	"Inactive(anon):     8728 kB\n"
-	"Active(file):     314836 kB\n"
-	"Inactive(file):   323356 kB\n"
-	"Unevictable:       12584 kB\n"
-	"Mlocked:           11692 kB\n"
-	"SwapTotal:             0 kB\n"
-	"HugePages_Total:       0\n"
-	"DirectMap2M:     3964928 kB\n";
+static const char recorded[] = "MemTotal:        3994708 kB\n"
+			       "MemFree:          182340 kB\n"
+			       "MemAvailable:     421888 kB\n"
+			       "Buffers:           13552 kB\n"
+			       "Cached:           624640 kB\n"
+			       "SwapCached:            4 kB\n"
+			       "Active:          2316388 kB\n"
+			       "Inactive:         434820 kB\n"
+			       "Active(anon):    2001552 kB\n"
+			       "Inactive(anon):     8728 kB\n"
+			       "Active(file):     314836 kB\n"
+			       "Inactive(file):   323356 kB\n"
+			       "Unevictable:       12584 kB\n"
+			       "Mlocked:           11692 kB\n"
+			       "SwapTotal:             0 kB\n"
+			       "HugePages_Total:       0\n"
+			       "DirectMap2M:     3964928 kB\n";
 
 static void
 test_recorded(void)
@@ -67,8 +66,11 @@ test_missing(void)
 	ok(read_text("MemTotal: 1 kB\nCached: 0 kB\n", &info) == 0, "two fields");
 	ok(info.cached == 0, "0 is known");
 	ok(info.available == MEMINFO_UNKNOWN, "what is missing is unknown");
-	ok(read_text("MemTotal: 1 kB\nMemFree: -1 kB\nCached: 5 MB\nBuffers: 18446744073709551615 kB\n"
-		     "Mlocked: x kB\nUnevictable: kB\n", &info) == 0, "rubbish among them");
+	ok(read_text(
+	       "MemTotal: 1 kB\nMemFree: -1 kB\nCached: 5 MB\nBuffers: 18446744073709551615 kB\n"
+	       "Mlocked: x kB\nUnevictable: kB\n",
+	       &info) == 0,
+	    "rubbish among them");
 	ok(info.free == MEMINFO_UNKNOWN, "a negative number is unknown");
 	ok(info.cached == MEMINFO_UNKNOWN, "another unit is unknown");
 	ok(info.buffers == MEMINFO_UNKNOWN, "too large a number is unknown");
@@ -88,6 +90,7 @@ main(void)
 	test_recorded();
 	test_missing();
 	ok(meminfo_read(MEMINFO_PATH, &info) == 0 && info.total != MEMINFO_UNKNOWN &&
-	    info.free < info.total, "this machine's own");
+		info.free < info.total,
+	    "this machine's own");
 	return tap_done();
 }

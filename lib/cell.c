@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cell.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "num.h"
+#include "status.h"
+
+void
+cell_plain(char cell[static CELL], const struct out_field *field, const struct out_value *value,
+    bool prom)
+{
+	switch (field->kind) {
+	case OUT_STRING:
+		cell[0] = '\0';
+		break;
+	case OUT_COUNT:
+	case OUT_BYTES:
+		snprintf(cell, CELL, "%llu", (unsigned long long)value->number);
+		break;
+	case OUT_PERCENT:
+		if (prom)
+			snprintf(cell, CELL, "%.6f", value->real / 100);
+		else
+			snprintf(cell, CELL, "%.2f", value->real);
+		break;
+	case OUT_SECONDS:
+	case OUT_TIME:
+		snprintf(cell, CELL, "%.3f", value->real);
+		break;
+	case OUT_STATUS:
+		if (prom)
+			snprintf(cell, CELL, "%u", (unsigned)value->number);
+		else
+			snprintf(cell, CELL, "%s", status_name((enum status)value->number));
+		break;
+	}
+}
+
+static void
+format_clock(char *cell, double when)
+{
+	time_t seconds = (time_t)when;
+	struct tm local;
+
+	localtime_r(&seconds, &local);
+	snprintf(cell, CELL, "%02d:%02d:%02d", local.tm_hour, local.tm_min, local.tm_sec);
+}
+
+void
+cell_text(char cell[static CELL], const struct out_column *column, const struct out_field *field,
+    const struct out_value *value)
+{
+	if (!value->known)
+		strcpy(cell, "-");
+	else if (field->kind == OUT_BYTES && column->mebi)
+		snprintf(cell, CELL, "%llu", (unsigned long long)(value->number >> 20));
+	else if (field->kind == OUT_BYTES)
+		num_human(value->number, cell);
+	else if (field->kind == OUT_TIME)
+		format_clock(cell, value->real);
+	else
+		cell_plain(cell, field, value, false);
+	if (value->known && field->kind == OUT_PERCENT)
+		strcat(cell, "%");
+}
