@@ -118,14 +118,14 @@ bench: all test-programs ## measure against the peers: ratios, from paired runs
 
 # --- quality
 
-SHELL_SOURCES = $(wildcard tests/*.t tests/*.sh tests/bench/* tests/demo lib/deps/*.sh check/*/*.sh) .ci/run
+SHELL_SOURCES = $(wildcard tests/*.t tests/*.sh tests/bench/* tests/demo lib/deps/*.sh check/*/*.sh) tests/vm/fetch.sh tests/vm/boot.sh tests/vm/init .ci/run
 C_SOURCES = $(wildcard cmd/*.c lib/*.[ch] bpf/*.[ch] tests/helper/*.c tests/truth/*.[ch] tests/unit/*.[ch])
 
 lint: build/obj/pagecache.skel.h ## shellcheck, mandoc, clang-format and gcc's analyzer
-	shellcheck -x -P SCRIPTDIR $(SHELL_SOURCES)
-	mandoc -Tlint -W warning cmd/*.1
-	clang-format --dry-run -Werror $(C_SOURCES)
-	for source in cmd/*.c lib/*.c; do \
+	@echo '  shellcheck'; shellcheck -x -P SCRIPTDIR $(SHELL_SOURCES)
+	@echo '  mandoc'; mandoc -Tlint -W warning cmd/*.1
+	@echo '  clang-format'; clang-format --dry-run -Werror $(C_SOURCES)
+	@echo '  gcc -fanalyzer'; for source in cmd/*.c lib/*.c; do \
 	    $(CC) $(CPPFLAGS) $(CFLAGS) -Werror -fanalyzer -c $$source -o /dev/null || exit 1; \
 	done
 

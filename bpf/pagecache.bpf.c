@@ -271,14 +271,6 @@ settle_returned(struct bpf_iter__task *context)
 	return 0;
 }
 
-/* 6.18, include/uapi/linux/io_uring.h */
-static inline bool
-is_uring_read(unsigned char opcode)
-{
-	return opcode == 1 /* READV */ || opcode == 4 /* READ_FIXED */ || opcode == 22 /* READ */ ||
-	    opcode == 60 /* READV_FIXED */;
-}
-
 /*
  * io_uring puts a request aside wherever it would wait, and goes on with it later,
  * among others: its batches cannot be told apart. Its completion says all.
@@ -296,7 +288,7 @@ BPF_PROG(uring_complete, void *ring, void *argument)
 	__s64 result, end, start;
 	bool target;
 
-	if (!counting || !is_uring_read(BPF_CORE_READ(request, opcode)))
+	if (!counting || !is_uring_read(request))
 		return 0;
 	result = BPF_CORE_READ(request, cqe.res);
 	if (result <= 0 || BPF_CORE_READ(iocb, ki_flags) & IOCB_DIRECT)

@@ -122,6 +122,26 @@ offset_position(unsigned long offset, unsigned long fd, __u64 *position)
 	return bpf_probe_read_user(position, sizeof *position, (void *)offset) == 0;
 }
 
+/* The request that an io_uring worker carries out now, NULL where there is none. */
+static inline struct io_kiocb *
+worker_request(const struct task_struct *task)
+{
+	struct io_worker *worker = task->worker_private;
+	struct io_wq_work *work = BPF_CORE_READ(worker, cur_work);
+
+	return work ? (void *)work - bpf_core_field_offset(struct io_kiocb, work) : NULL;
+}
+
+/* 6.18, include/uapi/linux/io_uring.h */
+static inline bool
+is_uring_read(struct io_kiocb *request)
+{
+	unsigned char opcode = BPF_CORE_READ(request, opcode);
+
+	return opcode == 1 /* READV */ || opcode == 4 /* READ_FIXED */ || opcode == 22 /* READ */ ||
+	    opcode == 60 /* READV_FIXED */;
+}
+
 /*
  * The position of what an io_uring worker does now, where the file it was given is not
  * the one that is read: a stacked file system (overlayfs) reads from the file below.
@@ -130,15 +150,10 @@ static inline bool
 stacked_position(const struct task_struct *task, const struct address_space *mapping,
     __u64 *position)
 {
-	struct io_worker *worker = task->worker_private;
-	struct io_wq_work *work = BPF_CORE_READ(worker, cur_work);
-	struct kiocb *iocb;
-
-	if (!work)
-		return false;
 	/* a read's own data lies at the start of the request */
-	iocb = (void *)work - bpf_core_field_offset(struct io_kiocb, work);
-	if (BPF_CORE_READ(iocb, ki_filp, f_mapping) == mapping)
+	struct kiocb *iocb = (void *)worker_request(task);
+
+	if (!iocb || BPF_CORE_READ(iocb, ki_filp, f_mapping) == mapping)
 		return false;
 	*position = BPF_CORE_READ(iocb, ki_pos);
 	return true;
@@ -202,8 +217,13 @@ call_current(const struct task_struct *task, const struct address_space *mapping
 static inline bool
 is_reading(const struct task_struct *task, const struct address_space *mapping)
 {
+	struct io_kiocb *request;
 	struct call call;
 
+	if (task->flags & PF_IO_WORKER) {
+		request = worker_request(task);
+		return request && is_uring_read(request);
+	}
 	call_current(task, mapping, &call);
 	return call.kind == CALL_READ;
 }

@@ -219,6 +219,10 @@ account(const struct run *run)
 	if (all.of[UNSEEN])
 		diag_error("%llu events were not counted: no memory for task storage",
 		    (unsigned long long)all.of[UNSEEN]);
+	if (probe_missed(run->probe))
+		diag_error("%llu events were not counted: the kernel let one of a kind interrupt "
+			   "another",
+		    (unsigned long long)probe_missed(run->probe));
 }
 
 /* Sleeps as stop_sleep does, and keeps room in the ledger meanwhile: a walk over small

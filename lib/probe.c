@@ -354,6 +354,26 @@ probe_pending(const struct probe *probe)
 	return pages;
 }
 
+uint64_t
+probe_missed(const struct probe *probe)
+{
+	uint64_t missed = 0;
+
+	for (int role = 0; role < ROLES; role++) {
+		const struct hook *hook = probe->chosen[role];
+		struct bpf_prog_info info = { 0 };
+		__u32 size = sizeof info;
+		struct bpf_program *program;
+
+		if (!hook)
+			continue;
+		program = bpf_object__find_program_by_name(probe->programs->obj, hook->program);
+		if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) == 0)
+			missed += info.recursion_misses;
+	}
+	return missed;
+}
+
 void
 probe_tidy(struct probe *probe)
 {

@@ -49,6 +49,10 @@ int probe_sums(struct probe *probe, enum scope scope, struct counters *sums);
 /* Pages that are filled and not yet accessed, by the ledger's own count. */
 uint64_t probe_pending(const struct probe *probe);
 
+/* Events that the kernel did not show a program, since another of the same kind was at
+ * work on that processor. */
+uint64_t probe_missed(const struct probe *probe);
+
 /* Makes room in the ledger where it has become scarce; to be called now and then. */
 void probe_tidy(struct probe *probe);
 

@@ -20,8 +20,9 @@ folder=$2
 mkdir -p "$folder"
 folder=$(realpath "$folder")
 apt=$folder/apt
-cd "$(dirname "$0")/../../lib/deps"
-. ./apt.sh
+here=$(dirname "$0")
+# shellcheck source=lib/deps/apt.sh
+. "$here/../../lib/deps/apt.sh"
 
 # depends PACKAGE PATTERN: names of what it depends on
 depends()
@@ -59,7 +60,7 @@ for package in "$new"/*.deb; do
 done
 (cd "$new" && sha256sum -- *.deb) >"$new/sha256"
 
-rm -rf "$folder/vmlinuz" "$folder/lib" "$folder/version"
+rm -rf "${folder:?}/vmlinuz" "${folder:?}/lib" "${folder:?}/version"
 find "$new/root" -name 'vmlinuz*' -type f -exec cp {} "$folder/vmlinuz" \;
 mkdir -p "$folder/lib/modules"
 # with /usr or without, and from 7.2 on both
