@@ -113,12 +113,15 @@ $(UNITS): build/tests/unit/%: tests/unit/%.c tests/unit/tap.h build/tests/libhot
 	@mkdir -p $(@D)
 	$(call say,CC)$(SANE) $< build/tests/libhotset.a -o $@ -lpthread
 
+test-vm: all test-programs ## the same counts on other kernels, under QEMU
+	tests/vm/run
+
 bench: all test-programs ## measure against the peers: ratios, from paired runs
 	@for bench in tests/bench/*; do echo "== $$bench"; $$bench || exit 1; done
 
 # --- quality
 
-SHELL_SOURCES = $(wildcard tests/*.t tests/*.sh tests/bench/* tests/demo lib/deps/*.sh check/*/*.sh) tests/vm/fetch.sh tests/vm/boot.sh tests/vm/init .ci/run
+SHELL_SOURCES = $(wildcard tests/*.t tests/*.sh tests/bench/* tests/demo lib/deps/*.sh check/*/*.sh) tests/vm/fetch.sh tests/vm/boot.sh tests/vm/init tests/vm/run .ci/run
 C_SOURCES = $(wildcard cmd/*.c lib/*.[ch] bpf/*.[ch] tests/helper/*.c tests/truth/*.[ch] tests/unit/*.[ch])
 
 lint: build/obj/pagecache.skel.h ## shellcheck, mandoc, clang-format and gcc's analyzer
@@ -129,7 +132,7 @@ lint: build/obj/pagecache.skel.h ## shellcheck, mandoc, clang-format and gcc's a
 	    $(CC) $(CPPFLAGS) $(CFLAGS) -Werror -fanalyzer -c $$source -o /dev/null || exit 1; \
 	done
 
-clean: ## remove what the build made (dependencies stay)
+clean: ## remove what the build made (dependencies and kernels stay)
 	rm -rf build/obj build/tests $(TOOLS) $(TOOLS:=.debug)
 
 help: ## list the targets
@@ -137,5 +140,5 @@ help: ## list the targets
 
 -include $(OBJECTS:.o=.d) $(SANE_OBJECTS:.o=.d) build/obj/pagecache.bpf.d
 
-.PHONY: all deps install demo test test-programs bench lint clean help
+.PHONY: all deps install demo test test-vm test-programs bench lint clean help
 .DELETE_ON_ERROR:
