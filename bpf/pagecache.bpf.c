@@ -313,18 +313,21 @@ BPF_PROG(uring_complete, void *ring, void *argument)
 	return 0;
 }
 
-/* Begins a fault that has not been counted yet. */
-static inline void
-begin_fault(struct reader *reader, struct task_struct *task)
+/* The task's storage, in which the fault that goes on has been counted; NULL where there
+ * is no room for it. */
+static inline struct reader *
+faulting_reader(struct task_struct *task)
 {
+	struct reader *reader = reader_of(task, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	__u64 serial = fault_serial(task);
 
-	if (reader->fault_serial == serial)
-		return;
+	if (!reader || reader->fault_serial == serial)
+		return reader;
 	reader->fault_serial = serial;
 	reader->fault_missed = false;
 	reader->fault_named = false;
 	count(FAULTS, 1, is_target(task));
+	return reader;
 }
 
 /* Fault: before the page is looked up, and again when the fault is retried. */
@@ -338,12 +341,8 @@ BPF_PROG(fault, struct address_space *mapping, unsigned long index)
 	struct cache cache;
 	__u64 taken;
 
-	if (!counting || !host)
+	if (!counting || !host || !(reader = faulting_reader(task)))
 		return 0;
-	reader = reader_of(task, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (!reader)
-		return 0;
-	begin_fault(reader, task);
 	reader->fault_mapping = (__u64)mapping;
 	reader->fault_index = index;
 	reader->fault_named = true;
@@ -366,12 +365,8 @@ BPF_PROG(map_pages, struct address_space *mapping, unsigned long first, unsigned
 	struct cache cache;
 	__u64 taken;
 
-	if (!counting || !host)
+	if (!counting || !host || !(reader = faulting_reader(task)))
 		return 0;
-	reader = reader_of(task, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (!reader)
-		return 0;
-	begin_fault(reader, task);
 	cache = cache_of(mapping, host);
 	taken = ledger_take(&cache, first, last + 1);
 	if (!taken)

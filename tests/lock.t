@@ -240,19 +240,7 @@ like "and said" "$err" "lock: b: *"
 run "$enosys" mlock2=EPERM -- "$lock" -t 0.2 -f kv b
 is "a sandbox without mlock2" "$status:$(row)" "0:1 $((5 * page)) $((5 * page))  0  pinned"
 
-# in_cgroup LIMIT COMMAND...: in a new memory cgroup (version 1)
-in_cgroup() {
-	group=/sys/fs/cgroup/memory/hotset-test.$$
-	mkdir "$group" || return
-	echo "$1" >"$group/memory.limit_in_bytes"
-	shift
-	# shellcheck disable=SC2016 # the inner shell's
-	run sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec "$@"' sh "$group" "$@"
-	killed=$(sed -n 's/^oom_kill //p' "$group/memory.oom_control")
-	rmdir "$group"
-}
-
-if [ -w /sys/fs/cgroup/memory/memory.limit_in_bytes ] && [ "$(id -u)" -eq 0 ]; then
+if has_cgroup; then
 	truncate -s 512M huge
 	for max in 25% 1G; do
 		in_cgroup 64M "$lock" -t 5 -f kv --max $max huge

@@ -228,19 +228,7 @@ loads "--min that does not hold" "1 $((200 * page)) 0 0 0 $((200 * page)) 0 2" -
 like "--min is explained" "$err" "warm: second: 0.00% is in memory, --min asks for 1%*"
 loads "--min that holds" "1 $((200 * page)) 0 $((200 * page)) $((200 * page)) 0 0 0" --min 100 second
 
-# in_cgroup LIMIT COMMAND...: in a new memory cgroup (version 1)
-in_cgroup() {
-	group=/sys/fs/cgroup/memory/hotset-test.$$
-	mkdir "$group" || return
-	echo "$1" >"$group/memory.limit_in_bytes"
-	shift
-	# shellcheck disable=SC2016 # the inner shell's
-	run sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec "$@"' sh "$group" "$@"
-	killed=$(sed -n 's/^oom_kill //p' "$group/memory.oom_control")
-	rmdir "$group"
-}
-
-if [ -w /sys/fs/cgroup/memory/memory.limit_in_bytes ] && [ "$(id -u)" -eq 0 ]; then
+if has_cgroup; then
 	truncate -s 512M huge
 	"$pages" --evict huge
 	in_cgroup 64M "$warm" -f kv huge
