@@ -31,6 +31,10 @@ LIB_OBJECTS = $(patsubst %.c,build/obj/%.o,$(wildcard lib/*.c))
 OBJECTS = $(LIB_OBJECTS) $(patsubst %.c,build/obj/%.o,$(wildcard cmd/*.c))
 
 all: $(TOOLS) ## build the five tools into build/
+	$(give_back)
+
+# What root makes by sudo must not stand in the way of a later make without.
+give_back = @[ -z "$$SUDO_UID" ] || [ "$$(id -u)" != 0 ] || chown -R "$$SUDO_UID:$$SUDO_GID" build
 
 # What is done is named in a word; V=1 shows the commands.
 V =
@@ -88,6 +92,7 @@ test: all test-programs ## run all tests (without root: those that can do withou
 	prove $(PROVEFLAGS) $(UNITS) tests/*.t
 
 test-programs: $(HELPERS) $(UNITS) build/tests/truth
+	$(give_back)
 
 $(HELPERS): build/tests/%: tests/helper/%.c Makefile build/deps/stamp
 	@mkdir -p $(@D)

@@ -62,7 +62,7 @@ static const struct out_field fields[FIELDS] = {
 	[F_MAPPED] = { "mapped", OUT_COUNT, "hitratio_mapped", true,
 	    "pages brought in and mapped around a fault" },
 	[F_STALLS] = { "stalls", OUT_COUNT, "hitratio_stalls", true,
-	    "accesses that found the page absent" },
+	    "accesses that found the page absent (not counted yet)" },
 	[F_FILLS] = { "fills", OUT_COUNT, "hitratio_fills", true,
 	    "pages brought in for reads, faults and readahead" },
 	[F_WASTE] = { "waste", OUT_COUNT, "hitratio_waste", true,
@@ -405,7 +405,8 @@ main(int argc, char **argv)
 	if (out_open(&run.out, opt.time ? &table_with_time : &table, opt.common.format,
 		opt.common.output, opt.command ? stderr : stdout) < 0)
 		return out_explain(&run.out);
-	run.out.running = !opt.count && !opt.command;
+	/* only a run that goes on has counters: prom's idea of a sum */
+	run.out.running = opt.common.format == OUT_PROM && !opt.count && !opt.command;
 	status = run_with(&run);
 	out_close(&run.out);
 	if (status == STATUS_DONE && diag_errors())

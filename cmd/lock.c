@@ -120,6 +120,8 @@ put_rows(struct run *run)
 	for (size_t i = 0; i < keeper->holds_count; i++) {
 		const struct hold *hold = &keeper->holds[i];
 
+		if (hold->failed && hold->files == 0)
+			continue; /* nothing of it is known */
 		if (hold_row(hold, &run->out) < 0)
 			return out_explain(&run->out);
 		hold_add(&total, hold);
@@ -189,8 +191,10 @@ hold_for_command(struct run *run, pid_t pid, int go)
 {
 	int status = pin(run);
 
-	if (status == STATUS_DONE && !stop_asked())
-		return child_release(go) < 0 ? STATUS_FAILED : await(pid);
+	if (status == STATUS_DONE && !stop_asked()) {
+		status = child_release(go) < 0 ? STATUS_FAILED : await(pid);
+		return status == STATUS_DONE && run->keeper.partial ? STATUS_PART : status;
+	}
 	close(go); /* it ends without having begun */
 	child_wait(pid, &(int){ 0 });
 	return stop_status(status == STATUS_DONE ? STATUS_FAILED : status);

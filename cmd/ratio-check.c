@@ -74,7 +74,7 @@ static const struct opts_option options[] = {
 	{ 'c', "critical", "PCT", opts_text, offsetof(struct options, critical),
 	    "CRITICAL where the ratio is below PCT" },
 	{ 0, "syslog", NULL, opts_flag, offsetof(struct options, syslog),
-	    "log anything but OK, as " LOG_TAG },
+	    "log anything but OK or a lack of reads, as " LOG_TAG },
 	{ 0 },
 };
 
@@ -314,7 +314,8 @@ main(int argc, char **argv)
 			status = explain_output(&out);
 	}
 	out_close(&out);
-	if (given.syslog && verdict.status != STATUS_DONE)
+	/* a host at rest is no alarm: nobody wants it in the log every five minutes */
+	if (given.syslog && verdict.status != STATUS_DONE && (verdict.known || !verdict.counted))
 		raise_alarm(&verdict);
 	return status;
 }

@@ -321,6 +321,10 @@ each_error(const struct each_file *file)
 		return "too many open files on this machine: raise fs.file-max (sysctl)";
 	case ESPIPE:
 		return "not a file, folder or block device";
+	case ENOENT:
+		if (file->path[0] == '-')
+			return "No such file or directory (options go before the operands)";
+		return strerror(ENOENT);
 	default:
 		return strerror(file->error);
 	}

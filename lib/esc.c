@@ -31,10 +31,17 @@ utf8_length(const unsigned char *text)
 	return length;
 }
 
-/* Control characters, of C1 (U+0080 to U+009F) too: terminals obey them. */
+/*
+ * What terminals obey: control characters, of C1 (U+0080 to U+009F) too, and what turns
+ * the direction of text (U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069).
+ */
 static int
 is_control(const unsigned char *text)
 {
+	if (text[0] == 0xe2 && text[1] == 0x80)
+		return text[2] == 0x8e || text[2] == 0x8f || (text[2] >= 0xaa && text[2] <= 0xae);
+	if (text[0] == 0xe2 && text[1] == 0x81)
+		return text[2] >= 0xa6 && text[2] <= 0xa9;
 	return text[0] < 0x20 || text[0] == 0x7f || (text[0] == 0xc2 && text[1] < 0xa0);
 }
 

@@ -62,6 +62,7 @@ hold_add(struct hold *sum, const struct hold *more)
 	else if (!sum->state)
 		sum->state = more->state;
 	sum->files += more->files;
+	sum->failed += more->failed;
 	sum->asked += more->asked;
 	sum->pinned = sum_known(sum->pinned, more->pinned);
 	sum->lost = sum_known(sum->lost, more->lost);

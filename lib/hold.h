@@ -13,6 +13,7 @@
 struct hold {
 	const char *name;
 	uint64_t files;
+	uint64_t failed; /* files and folders that could not be opened, or pinned */
 	uint64_t asked;  /* bytes, whole pages */
 	uint64_t pinned; /* the next four in bytes, or HOLD_UNKNOWN */
 	uint64_t lost;

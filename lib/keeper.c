@@ -66,6 +66,7 @@ survey_report(const struct each_file *file, void *argument)
 
 	if (file->error) {
 		keeper->partial = true;
+		hold->failed++;
 		keeper->complain(file->path, each_error(file));
 		return;
 	}
@@ -142,8 +143,7 @@ why_not(const struct each_file *file)
 	case PIN_DONE:
 		return NULL;
 	case PIN_MAPS:
-		return "not pinned, nor are others: too many files for one process, "
-		       "raise "
+		return "not pinned, nor are others: too many files for one process, raise "
 		       "vm.max_map_count (sysctl)";
 	case PIN_SHRANK:
 		return "not pinned: it shrank meanwhile";
@@ -223,8 +223,11 @@ keeper_pin(struct keeper *keeper)
 		struct hold *hold = &keeper->holds[i];
 
 		hold->released = 0;
-		hold->state = hold->pinned == hold->asked ? "pinned" : "partial";
-		keeper->partial |= hold->pinned != hold->asked;
+		hold->state = "pinned";
+		if (hold->failed || hold->pinned != hold->asked) {
+			hold->state = "partial";
+			keeper->partial = true;
+		}
 	}
 	return 0;
 }

@@ -28,7 +28,7 @@ static const struct opts_option common_options[] = {
 	{ 'o', "output", "FILE", opts_text, offsetof(struct opts_common, output),
 	    "write each complete report to FILE, atomically" },
 	{ 't', "timeout", "DURATION", opts_duration, offsetof(struct opts_common, timeout),
-	    "give up after DURATION (5, 5s, 2m, 1h)" },
+	    "give up after DURATION (5, 5s, 2m, 1h; 0: never)" },
 	{ 'q', "quiet", NULL, opts_flag, offsetof(struct opts_common, quiet),
 	    "no notes on standard error, only errors" },
 	{ 'v', "verbose", NULL, opts_increase, offsetof(struct opts_common, verbose), "say more" },

@@ -254,6 +254,8 @@ out_open(struct out *out, const struct out_table *table, enum out_format format,
     FILE *stream)
 {
 	*out = (struct out){ .table = table, .format = format, .stream = stream };
+	if (path && strcmp(path, "-") == 0)
+		path = NULL;
 	if (path && replace_init(&out->file, path) < 0)
 		return -1;
 	out->samples = calloc((size_t)table->count, sizeof *out->samples);

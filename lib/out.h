@@ -83,7 +83,7 @@ struct out {
 	} * samples; /* prom: those of each field, since a metric's lines must be together */
 };
 
-/* Reports go to PATH, or where that is NULL to STREAM. Fails with ENOMEM, or with
+/* Reports go to PATH, or where that is NULL or "-" to STREAM. Fails with ENOMEM, or with
  * what open(2) says where PATH cannot be written. */
 int out_open(struct out *out, const struct out_table *table, enum out_format format,
     const char *path, FILE *stream);

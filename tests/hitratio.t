@@ -14,7 +14,12 @@ for mistake in "0" "x" "1 0" "1 2 3" "-p 0" "-p x" "-p 1 -- true" "--"; do
 	like "hitratio $mistake: says why" "$err" "hitratio: ?*"
 done
 
-need_root
+if [ "$(id -u)" -ne 0 ]; then
+	run "$hitratio" 0.1 1
+	is "without privilege: exit 3" "$status" 3
+	skip "everything that counts" "needs root"
+	done_testing
+fi
 run as_nobody "$hitratio" 0.1 1
 is "a plain user: exit 3" "$status" 3
 like "a plain user: is told what is needed" "$err" "*CAP_BPF and CAP_PERFMON*"
@@ -67,6 +72,22 @@ is "SIGINT: status 130" $? 130
 is "SIGINT: what was begun is shown" "$(wc -l <"$TMP/rows")" 2
 run "$hitratio" -t 1 10
 is "--timeout: exit 3" "$status" 3
+
+# 1000 pages in the middle of a run without COUNT: rows are intervals, not sums
+dd if=/dev/zero of="$TMP/pages" bs=4096 count=1000 2>/dev/null
+mkfifo "$TMP/go"
+# shellcheck disable=SC2016 # the inner shell's
+sh -c 'read -r _; dd if="$1" of=/dev/null bs=4096 count=1000 status=none; sleep 1' sh "$TMP/pages" <"$TMP/go" &
+reader=$!
+"$hitratio" -f tsv -p $reader 0.2 >"$TMP/rows" &
+counter=$!
+sleep 0.7
+echo go >"$TMP/go"
+wait $counter
+awk -F '\t' 'NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
+	{ sum += $column["accesses"]; if ($column["interval_s"] > longest) longest = $column["interval_s"] }
+	END { print (sum >= 1000 && sum < 1900), (longest < 0.4) }' "$TMP/rows" >"$TMP/verdict"
+is "without COUNT, each row is an interval" "$(cat "$TMP/verdict")" "1 1"
 
 "$hitratio" -p $sleeper -f kv 100 >"$TMP/kv" 2>"$TMP/err" &
 counter=$!
