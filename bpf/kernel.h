@@ -41,6 +41,11 @@ struct folio {
 struct file {
 	struct address_space *f_mapping;
 	long long f_pos;
+	void *private_data;
+};
+
+struct pipe_inode_info {
+	unsigned int head, tail, max_usage; /* in pages */
 };
 
 struct fdtable {
@@ -53,24 +58,16 @@ struct files_struct {
 };
 
 struct task_io_accounting {
-	__u64 rchar; /* bytes that read calls have returned */
-	__u64 syscr; /* read calls that have returned */
+	__u64 rchar, wchar; /* bytes that read and write calls have returned */
+	__u64 syscr, syscw; /* read and write calls that have returned */
 };
 
 struct thread_info {
 	__u32 status;
 };
 
-typedef struct {
-	int counter;
-} atomic_t;
-
-struct signal_struct {
-	atomic_t live; /* threads that have not exited */
-};
-
 struct pt_regs {
-	unsigned long di, si, dx, r10, r8, orig_ax;
+	unsigned long di, si, dx, r10, r8, ax, orig_ax;
 };
 
 struct bpf_iter__task {
@@ -80,9 +77,8 @@ struct bpf_iter__task {
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int flags;
-	int tgid;
+	int pid, tgid;
 	struct files_struct *files;
-	struct signal_struct *signal;
 	void *io_uring;       /* set once the task has used io_uring */
 	void *worker_private; /* of an io_uring worker: struct io_worker */
 	unsigned long min_flt, maj_flt;

@@ -10,6 +10,7 @@
 
 #define IOCB_DIRECT           (1 << 17) /* 5.10 */
 #define OVERLAYFS_SUPER_MAGIC 0x794c7630
+#define TMPFS_MAGIC           0x01021994
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -18,6 +19,9 @@ const volatile bool has_target;
 /* Set once every program is attached: one that saw a fill whose access came before
  * the program that sees accesses would call a later access a miss. */
 bool counting;
+
+/* For the sweep: entries without bits are to be deleted. */
+bool make_room;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -163,55 +167,44 @@ BPF_PROG(evict, struct folio *folio)
 	if (!counting || !host)
 		return 0;
 	cache = cache_of(mapping, host);
-	count(WASTE, ledger_take(&cache, first, first + folio_pages(folio)), false);
+	count(WASTE, ledger_evict(&cache, first, first + folio_pages(folio)), false);
 	return 0;
 }
 
-/* Adds what a settled request of TASK came to. */
 static inline void
-settle(struct reader *reader, struct task_struct *task)
+count_accesses(const struct cache *cache, __u64 start, __u64 end, __u64 began, bool target)
+{
+	__u64 misses = ledger_take(cache, start, end, began);
+
+	count(HITS, end - start - misses, target);
+	count(MISSES, misses, target);
+}
+
+/* Counts what a held request of TASK came to, by its figures NOW. */
+static inline void
+settle(struct reader *reader, struct task_struct *task, const struct task_io_accounting *now)
 {
 	struct request request;
-	bool target;
 
-	if (!request_settle(reader, task, &request))
+	if (!request_settle(reader, now, &request))
 		return;
-	target = is_target(task);
-	count(ACCESSES, request.end - request.start, target);
-	count(MISSES, request.misses, target);
+	if (request.end > request.start)
+		count_accesses(&request.cache, request.start, request.end, request.began,
+		    is_target(task));
+	reading_add(&request.cache, -1);
 }
 
-/*
- * The page behind the last that a splice can take: the pipe has room for so many
- * pages, and bytes that start in the middle of one need one page more than the event's
- * range was cut to.
- */
-static inline __u64
-splice_end(const struct call *call, __u64 start, __u64 last)
-{
-	__u64 offset = call->position & (PAGE_SIZE - 1);
-	bool cut = (call->position + call->length - 1) >> PAGE_SHIFT != last;
-
-	return call->positioned && offset && (cut || last - start == PIPE_PAGES) ? last : last + 1;
-}
-
-/* What is not a read call has no figure of bytes to settle by: its pages count at once,
- * those that lie in the file now. */
 static inline void
-count_at_once(struct request *request, struct task_struct *task, __u64 index, __u64 end)
+settle_own(struct reader *reader, struct task_struct *task)
 {
-	__u64 from = request->index, pages = 0;
-	bool target = is_target(task);
+	struct task_io_accounting now = {
+		.rchar = task->ioac.rchar,
+		.wchar = task->ioac.wchar,
+		.syscr = task->ioac.syscr,
+		.syscw = task->ioac.syscw,
+	};
 
-	if (end > request->end) {
-		pages = end - request->end;
-		request->end = end;
-	}
-	request->index = index;
-	if (end > index + BATCH_PAGES)
-		end = index + BATCH_PAGES;
-	count(ACCESSES, pages, target);
-	count(MISSES, ledger_take(&request->cache, from, end), target);
+	settle(reader, task, &now);
 }
 
 /* Read, also by splice: one event for each batch of folios that was looked up. */
@@ -238,36 +231,57 @@ BPF_PROG(read_pages, struct address_space *mapping, unsigned long index, unsigne
 	request = &reader->request;
 	cache = cache_of(mapping, host);
 	if (!is_same_request(request, task, &call, &cache, index, last)) {
-		settle(reader, task);
-		request_begin(request, task, &call, &cache, index, last);
-		if (is_settled_by_bytes(&call, request->start))
-			reader->held = ++reader->generation;
+		settle_own(reader, task);
+		request_begin(reader, task, &call, &cache, index, last);
+		reading_add(&cache, 1);
+		reader->held = ++reader->generation;
+	} else if (!reader->held) {
+		/* hitratio looked, and counted up to its end: only what lies behind is new */
+		request->start = request->end;
+		reading_add(&cache, 1);
+		reader->held = ++reader->generation;
 	}
 	/* the range is not cut to the file's size, which may change meanwhile */
 	size = size_pages(host->i_size);
-	end = call.kind == CALL_SPLICE ? splice_end(&call, request->start, last) : last + 1;
+	end = last + 1;
+	if (call.room && end > request->start + call.room)
+		end = request->start + call.room;
 	if (end > size)
 		end = size;
-	if (is_settled_by_bytes(&call, request->start))
-		request_advance(request, index, end);
-	else
-		count_at_once(request, task, index, end);
+	if (end > request->end)
+		request->end = end;
+	request->index = index;
+	reader->seen = evictions;
 	return 0;
 }
 
-/* Run over all tasks when figures are taken: calls that have returned count. */
+/*
+ * Run over all tasks when hitratio looks: calls that have returned count. A look while the
+ * task's figures change waits for the next one. Of what is settled without them nobody
+ * knows whether it goes on.
+ */
 SEC("iter/task")
 int
 settle_returned(struct bpf_iter__task *context)
 {
 	struct task_struct *task = context->task;
+	struct task_io_accounting now;
 	struct reader *reader;
 
 	if (!task)
 		return 0;
 	reader = reader_of(task, 0);
-	if (reader && reader->held && task->ioac.syscr != reader->request.syscr)
-		settle(reader, task);
+	if (!reader || !reader->held)
+		return 0;
+	now.syscr = *(volatile __u64 *)&task->ioac.syscr;
+	now.syscw = *(volatile __u64 *)&task->ioac.syscw;
+	now.rchar = task->ioac.rchar;
+	now.wchar = task->ioac.wchar;
+	if (now.syscr != *(volatile __u64 *)&task->ioac.syscr ||
+	    now.syscw != *(volatile __u64 *)&task->ioac.syscw)
+		return 0;
+	if (now.syscr != reader->request.syscr || !reader->request.by_bytes)
+		settle(reader, task, &now);
 	return 0;
 }
 
@@ -286,7 +300,6 @@ BPF_PROG(uring_complete, void *ring, void *argument)
 	struct inode *host;
 	struct cache cache;
 	__s64 result, end, start;
-	bool target;
 
 	if (!counting || !is_uring_read(request))
 		return 0;
@@ -304,12 +317,10 @@ BPF_PROG(uring_complete, void *ring, void *argument)
 	start = end - result;
 	if (start < 0)
 		return 0;
-	target = is_target(task);
 	cache = cache_numbered((__u64)mapping, BPF_CORE_READ(host, i_ino));
 	start >>= PAGE_SHIFT;
 	end = size_pages(end);
-	count(ACCESSES, end - start, target);
-	count(MISSES, ledger_take(&cache, start, end), target);
+	count_accesses(&cache, start, end, NO_BEGINNING, is_target(task));
 	return 0;
 }
 
@@ -347,7 +358,7 @@ BPF_PROG(fault, struct address_space *mapping, unsigned long index)
 	reader->fault_index = index;
 	reader->fault_named = true;
 	cache = cache_of(mapping, host);
-	taken = ledger_take(&cache, index, index + 1);
+	taken = ledger_take(&cache, index, index + 1, NO_BEGINNING);
 	if (taken)
 		reader->fault_missed = true;
 	count(FAULT_MISSES, taken, is_target(task));
@@ -365,10 +376,13 @@ BPF_PROG(map_pages, struct address_space *mapping, unsigned long first, unsigned
 	struct cache cache;
 	__u64 taken;
 
-	if (!counting || !host || !(reader = faulting_reader(task)))
+	/* tmpfs and shared memory map by the same function */
+	if (!counting || !host || host->i_sb->s_magic == TMPFS_MAGIC)
+		return 0;
+	if (!(reader = faulting_reader(task)))
 		return 0;
 	cache = cache_of(mapping, host);
-	taken = ledger_take(&cache, first, last + 1);
+	taken = ledger_take(&cache, first, last + 1, NO_BEGINNING);
 	if (!taken)
 		return 0;
 	/* the event does not say which page faulted: one of those that were filled */
@@ -397,31 +411,52 @@ BPF_PROG(task_fork, struct task_struct *parent, struct task_struct *child)
 	__u32 tgid = child->tgid;
 	__u8 yes = 1;
 
-	if (is_target(parent))
-		bpf_map_update_elem(&targets, &tgid, &yes, BPF_ANY);
+	if (is_target(parent) && bpf_map_update_elem(&targets, &tgid, &yes, BPF_ANY) < 0)
+		count(UNSEEN, 1, true);
 	return 0;
 }
 
-/* What it read last counts; its number may go to a stranger once all threads are gone. */
+/* What it read last counts. */
 SEC("tp_btf")
 int
 BPF_PROG(task_exit, struct task_struct *task)
 {
 	struct reader *reader = reader_of(task, 0);
-	__u32 tgid = task->tgid;
 
 	if (reader)
-		settle(reader, task);
-	if (task->signal->live.counter == 0)
+		settle_own(reader, task);
+	return 0;
+}
+
+/* The last of a process is gone: its number may go to a stranger. */
+SEC("tp_btf")
+int
+BPF_PROG(task_free, struct task_struct *task)
+{
+	__u32 tgid = task->tgid;
+
+	if (task->pid == task->tgid)
 		bpf_map_delete_elem(&targets, &tgid);
 	return 0;
 }
 
-/* Run by hitratio now and then: entries without bits make room. */
+static long
+sweep_entry(void *map, struct ledger_key *key, struct ledger_entry *entry, void *data)
+{
+	count(WASTE, sweep_evicted(entry), false);
+	if (*(bool *)data)
+		sweep_empty(map, key, entry);
+	return 0;
+}
+
+/* Run by hitratio now and then: what nobody reads any more is waste, and where room is
+ * scarce entries without bits make some. */
 SEC("syscall")
 int
 sweep(void *context)
 {
-	bpf_for_each_map_elem(&ledger, sweep_entry, NULL, 0);
+	bool scarce = make_room;
+
+	bpf_for_each_map_elem(&ledger, sweep_entry, &scarce, 0);
 	return 0;
 }

@@ -9,8 +9,8 @@
 
 /* What is counted, in pages, since the probes were attached. */
 enum counter {
-	ACCESSES,     /* pages that buffered reads overlapped */
-	MISSES,       /* of these, the first access to a filled page */
+	HITS,         /* pages that buffered reads overlapped, but for misses */
+	MISSES,       /* of those pages, the first access to a filled one */
 	FAULTS,       /* page faults on file mappings */
 	FAULT_MISSES, /* of these, the first access to a filled page */
 	MAPPED,       /* filled pages that fault-around mapped */
@@ -40,12 +40,16 @@ struct ledger_key {
 
 struct ledger_entry {
 	__u64 mask;
-	__u64 dead; /* the sweep is about to delete it: do not use it */
+	__u64 evicted;    /* evicted since, while a read of the file was going on */
+	__u64 evicted_at; /* the latest of these, by the number of the eviction */
+	__u32 hint;       /* see HINTS */
+	__u32 dead;       /* the sweep is about to delete it: do not use it */
 };
 
 /*
- * How many pages are pending, by a hash of the mapping's address: 0 lets the
- * common case, a read of a file that nobody filled lately, skip the ledger.
+ * How many pages are pending, and how many reads go on, by a hash of the inode's number.
+ * No page pending lets the common case, a read of a file that nobody filled lately, skip
+ * the ledger.
  */
 #define HINT_BITS 14
 #define HINTS     (1 << HINT_BITS)

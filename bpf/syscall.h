@@ -41,12 +41,17 @@ enum { /* 32 bit */
 #define PREADV_NO_OFFSET (~0UL) /* preadv2: use the file's own position */
 #define NO_CALL          (-1L)
 
+#define ENOSYS 38
+
+/* The number of the system call that the task is in, NO_CALL where it is in none: in a
+ * fault or interrupt from user mode, and where it returns from a call already, whose result
+ * has taken the place of the entry's -ENOSYS (io_uring goes on with its requests then). */
 static inline long
 call_number(const struct task_struct *task, const struct pt_regs *regs)
 {
 	if (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
 		return NO_CALL;
-	return (int)regs->orig_ax; /* -1 in a fault or interrupt from user mode */
+	return regs->ax == (unsigned long)-ENOSYS ? (int)regs->orig_ax : NO_CALL;
 }
 
 /* A preload: readahead(2), posix_fadvise(2) and MADV_WILLNEED. */
@@ -77,40 +82,41 @@ struct call {
 	enum call_kind kind;
 	bool positioned; /* the next is known */
 	__u64 position;  /* in the file, bytes, where the call started */
-	__u64 length;    /* of a splice: bytes asked for */
+	__u64 room;      /* of a splice: pages that fit into the pipe */
 };
 
-#define PIPE_PAGES 16 /* of a pipe of the default size */
-
-/* A read call whose first page START is the call's own: what it returns in bytes says
- * where it ended. */
-static inline bool
-is_settled_by_bytes(const struct call *call, __u64 start)
-{
-	return (call->kind == CALL_READ || call->kind == CALL_SEND) && call->positioned &&
-	    call->position >> PAGE_SHIFT == start;
-}
-
-/* The current task's file position of descriptor FD, which a call changes only as it
- * returns. A global function, looked at by the verifier once; -1 where there is none. */
-__noinline int
-file_position(__u64 fd, __u64 *position)
+/* The current task's file of descriptor FD, 0 where there is none. A global function, looked
+ * at by the verifier once. */
+__noinline __u64
+fd_file(__u64 fd)
 {
 	struct task_struct *task = (void *)bpf_get_current_task_btf();
 	struct files_struct *files = task->files;
-	struct file **slots, *file = NULL;
+	struct file **slots;
 	struct fdtable *table;
+	__u64 file = 0;
 
-	if (!files || !position)
-		return -1;
+	if (!files)
+		return 0;
 	table = files->fdt;
+	fd = (__u32)fd; /* the call looks at no more */
 	if (!table || fd >= table->max_fds)
-		return -1;
+		return 0;
 	slots = table->fd;
-	if (bpf_probe_read_kernel(&file, sizeof file, slots + fd) < 0 || !file)
-		return -1;
+	bpf_probe_read_kernel(&file, sizeof file, slots + fd);
+	return file;
+}
+
+/* The file position of descriptor FD, which a call changes only as it returns. */
+static inline bool
+file_position(unsigned long fd, __u64 *position)
+{
+	struct file *file = (void *)fd_file(fd);
+
+	if (!file)
+		return false;
 	*position = BPF_CORE_READ(file, f_pos);
-	return 0;
+	return true;
 }
 
 /* As file_position, but at the user's OFFSET where one is given. */
@@ -118,8 +124,21 @@ static inline bool
 offset_position(unsigned long offset, unsigned long fd, __u64 *position)
 {
 	if (!offset)
-		return file_position(fd, position) == 0;
+		return file_position(fd, position);
 	return bpf_probe_read_user(position, sizeof *position, (void *)offset) == 0;
+}
+
+/* Pages that the pipe of descriptor FD has room for. */
+static inline __u64
+pipe_room(unsigned long fd)
+{
+	struct file *file = (void *)fd_file(fd);
+	struct pipe_inode_info *pipe = file ? BPF_CORE_READ(file, private_data) : NULL;
+
+	if (!pipe)
+		return 0;
+	return BPF_CORE_READ(pipe, max_usage) -
+	    (BPF_CORE_READ(pipe, head) - BPF_CORE_READ(pipe, tail));
 }
 
 /* The request that an io_uring worker carries out now, NULL where there is none. */
@@ -178,7 +197,7 @@ call_current(const struct task_struct *task, const struct address_space *mapping
 	switch (number) {
 	case NR_READ:
 	case NR_READV:
-		call->positioned = file_position(regs->di, &call->position) == 0;
+		call->positioned = file_position(regs->di, &call->position);
 		return;
 	case NR_PREAD64:
 	case NR_PREADV:
@@ -189,7 +208,7 @@ call_current(const struct task_struct *task, const struct address_space *mapping
 		call->positioned = true;
 		call->position = regs->r10;
 		if (regs->r10 == PREADV_NO_OFFSET)
-			call->positioned = file_position(regs->di, &call->position) == 0;
+			call->positioned = file_position(regs->di, &call->position);
 		return;
 	case NR_SENDFILE:
 		call->kind = CALL_SEND;
@@ -198,7 +217,7 @@ call_current(const struct task_struct *task, const struct address_space *mapping
 	case NR_SPLICE:
 	case NR_COPY_FILE_RANGE:
 		call->kind = number == NR_SPLICE ? CALL_SPLICE : CALL_SEND;
-		call->length = regs->r8;
+		call->room = number == NR_SPLICE ? pipe_room(regs->dx) : 0;
 		call->positioned = offset_position(regs->si, regs->di, &call->position);
 		return;
 	case NR_IO_URING_ENTER:

@@ -147,14 +147,14 @@ meminfo_value(uint64_t bytes)
 static void
 set_values(struct out_value *values, const struct moment *from, const struct moment *to)
 {
-	uint64_t accesses = to->sums.of[ACCESSES] - from->sums.of[ACCESSES];
+	uint64_t hits = to->sums.of[HITS] - from->sums.of[HITS];
 	uint64_t misses = to->sums.of[MISSES] - from->sums.of[MISSES];
 
 	values[F_INTERVAL] = out_real((double)(to->at - from->at) / NSEC);
-	values[F_ACCESSES] = out_number(accesses);
-	values[F_HITS] = out_number(accesses - misses);
+	values[F_ACCESSES] = out_number(hits + misses);
+	values[F_HITS] = out_number(hits);
 	values[F_MISSES] = out_number(misses);
-	values[F_RATIO] = out_percent(accesses - misses, accesses);
+	values[F_RATIO] = out_percent(hits, hits + misses);
 	values[F_FAULTS] = out_number(to->sums.of[FAULTS] - from->sums.of[FAULTS]);
 	values[F_FAULT_MISSES] = out_number(
 	    to->sums.of[FAULT_MISSES] - from->sums.of[FAULT_MISSES]);
@@ -239,6 +239,20 @@ sleep_until(struct run *run, uint64_t deadline, int fd)
 	return next >= deadline && stop_sleep(deadline, fd);
 }
 
+/* The end of the interval that began at the last DEADLINE; those that passed while we were
+ * stopped are skipped. */
+static uint64_t
+next_deadline(uint64_t deadline, uint64_t interval)
+{
+	uint64_t now = stop_now();
+
+	if (!interval)
+		return UINT64_MAX;
+	if (now > deadline && now - deadline > interval)
+		deadline += (now - deadline) / interval * interval;
+	return interval > UINT64_MAX - deadline ? UINT64_MAX : deadline + interval;
+}
+
 /* Reports each interval until the count is reached, the process watched by FD has
  * ended or a signal stops us; what was begun is reported too. */
 static int
@@ -250,7 +264,7 @@ watch(struct run *run, int fd)
 	int status;
 
 	while (on) {
-		deadline = opt->interval ? deadline + opt->interval : UINT64_MAX;
+		deadline = next_deadline(deadline, opt->interval);
 		on = sleep_until(run, deadline, fd);
 		if ((status = report(run)) != STATUS_DONE)
 			return status;
@@ -284,6 +298,10 @@ watch_process(struct run *run, pid_t pid)
 {
 	int fd = child_pidfd(pid), status;
 
+	if (fd < 0 && errno != ESRCH && kill(pid, 0) == 0) {
+		diag_error("process %d: a thread; --pid takes the process that it is of", (int)pid);
+		return STATUS_UNKNOWN;
+	}
 	if (fd < 0 || probe_target(run->probe, pid) < 0) {
 		diag_error("process %d: %s", (int)pid, strerror(errno));
 		return STATUS_UNKNOWN;
@@ -316,8 +334,12 @@ watch_command(struct run *run, char **command)
 	if (status != STATUS_DONE || child_release(go) < 0)
 		return STATUS_FAILED;
 	status = watch(run, fd);
+	if (stop_asked() == SIGALRM) {
+		child_end(pid, &wait_status);
+		return status == STATUS_DONE ? STATUS_UNKNOWN : status;
+	}
 	if (stop_asked())
-		kill(pid, stop_asked() == SIGALRM ? SIGTERM : stop_asked());
+		kill(pid, stop_asked());
 	if (child_wait(pid, &wait_status) < 0)
 		return STATUS_FAILED;
 	return status == STATUS_DONE ? child_status(wait_status) : status;

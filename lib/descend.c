@@ -92,6 +92,8 @@ descend(pid_t pid, int (*visit)(pid_t pid, void *argument), void *argument)
 
 	if (kill(pid, 0) < 0 && errno == ESRCH)
 		return -1;
+	if (access("/proc/self", F_OK) < 0)
+		return -1; /* without /proc its children would be missed */
 	if (add_member(&family, pid) == 0) {
 		do
 			found = find_children(&family);

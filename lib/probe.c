@@ -36,6 +36,7 @@ enum role {
 	ROLE_URING,
 	ROLE_FORK,
 	ROLE_EXIT,
+	ROLE_FREE,
 	ROLES,
 };
 
@@ -55,6 +56,7 @@ static const struct {
 	[ROLE_URING] = { .name = "io_uring", .optional = true },
 	[ROLE_FORK] = { .name = "fork", .targets = true },
 	[ROLE_EXIT] = { .name = "exit" },
+	[ROLE_FREE] = { .name = "free", .targets = true },
 };
 
 static const struct hook {
@@ -126,6 +128,7 @@ static int
 choose(struct probe *probe, enum role role, bool target, struct probe_reason *reason)
 {
 	const char *newest = NULL;
+	int error;
 
 	if (roles[role].targets && !target)
 		return 0;
@@ -135,10 +138,16 @@ choose(struct probe *probe, enum role role, bool target, struct probe_reason *re
 		if (hook->role != role)
 			continue;
 		program = bpf_object__find_program_by_name(probe->programs->obj, hook->program);
-		if (program && bpf_program__set_attach_target(program, 0, hook->point) == 0) {
+		error = bpf_program__set_attach_target(program, 0, hook->point);
+		if (error == 0) {
 			bpf_program__set_autoload(program, true);
 			probe->chosen[role] = hook;
 			return 0;
+		}
+		if (error != -ESRCH && error != -ENOENT) {
+			explain(reason, "cannot look up what the kernel has: %s", strerror(-error));
+			errno = -error;
+			return -1;
 		}
 		if (!newest)
 			newest = hook->point;
@@ -379,8 +388,12 @@ probe_tidy(struct probe *probe)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, options);
 
-	if (probe->programs->bss->ledger_entries > probe->ledger_size / 2)
-		bpf_prog_test_run_opts(bpf_program__fd(probe->programs->progs.sweep), &options);
+	bool scarce = probe->programs->bss->ledger_entries > probe->ledger_size / 2;
+
+	if (probe_settle(probe) < 0 || !(scarce || probe->programs->bss->set_aside))
+		return;
+	probe->programs->bss->make_room = scarce;
+	bpf_prog_test_run_opts(bpf_program__fd(probe->programs->progs.sweep), &options);
 }
 
 const char *

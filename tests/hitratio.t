@@ -132,6 +132,23 @@ for _ in 1 2 3 4 5; do
 done
 is "and its misses" "$(counted "$TMP/file")" 1000
 
+note "pages that are evicted before the call returns"
+
+if has_cgroup; then
+	dd if=/dev/zero of="$TMP/large" bs=1M count=64 2>/dev/null
+	sync "$TMP/large"
+	for size in 64M 1M; do
+		"$BUILD/tests/pages" --evict "$TMP/large"
+		field=misses
+		run dd if="$TMP/file" of=/dev/null bs=64M count=0 # dd itself is in memory
+		in_cgroup 8M "$hitratio" -f kv -o "$TMP/kv" -- dd if="$TMP/large" of=/dev/null bs=$size iflag=fullblock
+		is "64 MiB by $size at a time, in a cgroup of 8 MiB" \
+			"$(sed -n 's/^misses=//p' "$TMP/kv")" 16384
+	done
+else
+	skip "a read in a small memory cgroup" "needs memory cgroups of version 1"
+fi
+
 note "what came in is somewhere"
 
 "$BUILD/tests/pages" --evict "$TMP/file"

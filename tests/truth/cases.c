@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -369,6 +370,89 @@ killed_reader(struct work *work)
 	sequential_128k(work);
 }
 
+/* io_uring goes on with its requests as the task returns from another call. */
+static void
+uring_beside_pread(struct work *work)
+{
+	off_t offsets[32];
+
+	for (int i = 0; i < 30; i++) {
+		for (int k = 0; k < 32; k++)
+			offsets[k] = (off_t)draw((uint32_t)work->pages - 8) * (off_t)PAGE;
+		if (!uring_read(&work->file, work->truth, offsets, 32, 8 * PAGE, 32, false))
+			_exit(SKIPPED);
+		for (int k = 0; k < 32; k++)
+			read_at(work, &work->file, 3 * PAGE, offsets[k] / 2);
+	}
+}
+
+/* A sendfile stands while its file is truncated and written anew: what is read of it then
+ * was never brought in by a read. */
+static void
+truncated_under_sendfile(struct work *work)
+{
+	for (int round = 0; round < 10; round++) {
+		int ends[2], told[2];
+		off_t at = 0;
+		ssize_t sent;
+		pid_t child;
+
+		if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0 || pipe(told) < 0)
+			broken("socketpair");
+		child = fork();
+		if (child == 0) {
+			close(ends[1]);
+			signal(SIGPIPE, SIG_IGN);
+			sent = sendfile(ends[0], work->file.fd, &at, 100 << 20);
+			_exit(write(told[1], &sent, sizeof sent) < 0);
+		}
+		close(ends[0]);
+		usleep(50000);
+		if (ftruncate(work->file.fd, 0) < 0)
+			broken("ftruncate");
+		close(ends[1]);
+		if (read(told[0], &sent, sizeof sent) != sizeof sent)
+			broken("pipe");
+		waitpid(child, NULL, 0);
+		file_accessed(&work->file, work->truth, 0, sent);
+		for (size_t page = 0; page < work->pages; page++) {
+			if (pwrite(work->file.fd, buffer, PAGE, (off_t)(page * PAGE)) < 0)
+				broken("write");
+			work->file.cached[page] = 1;
+		}
+		sequential_4k(work);
+		file_set(&work->file, COLD);
+		for (size_t page = 0; page < work->pages; page++)
+			work->file.cached[page] = 0;
+		close(told[0]);
+		close(told[1]);
+	}
+}
+
+/* The position of a descriptor is shared. */
+static void
+shared_descriptor(struct work *work)
+{
+	enum { READERS = 64 };
+
+	if (lseek(work->file.fd, 0, SEEK_SET) < 0)
+		broken("lseek");
+	for (int i = 0; i < READERS; i++) {
+		if (fork() == 0) {
+			ssize_t n;
+
+			/* where a read began is not known here, but all are of whole pages */
+			while ((n = read(work->file.fd, buffer, 4 * PAGE)) > 0)
+				atomic_fetch_add(&work->truth->accesses, (unsigned)n / PAGE);
+			_exit(0);
+		}
+	}
+	while (wait(NULL) > 0)
+		;
+	for (size_t page = 0; page < work->pages; page++)
+		work->truth->misses += !atomic_exchange(&work->file.cached[page], 1);
+}
+
 /* Two processes first touch the same pages at the same time. */
 static void
 two_readers(struct work *work)
@@ -507,6 +591,9 @@ const struct workload workloads[] = {
 	{ "preload then read", EXACT, COLD, NULL, preload_then_read },
 	{ "a reader killed in mid-read", MISSES, COLD, NULL, killed_reader },
 	{ "two readers of the same cold pages", EXACT, COLD, NULL, two_readers },
+	{ "64 readers of one descriptor", EXACT, MIXED, NULL, shared_descriptor },
+	{ "io_uring beside pread", EXACT, MIXED, NULL, uring_beside_pread },
+	{ "truncated under a sendfile", EXACT, COLD, NULL, truncated_under_sendfile },
 	{ "a file that grows between reads", EXACT, WARM, NULL, growing },
 	{ "a file that grows while it is read", MISSES | MOST, WARM, NULL, growing_meanwhile },
 	{ "a hole", EXACT, COLD, sparse, sequential_128k },

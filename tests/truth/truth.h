@@ -64,9 +64,10 @@ enum checks {
 	EXACT = MISSES | HITS,
 	FAULT_MISSES = 4, /* instead of misses: mapped files */
 	/*
-	 * Nine in ten of what the other two do not settle, and never more than there
+	 * Of what the other two do not settle more than half, and never more than there
 	 * were: the kernel reports nothing at all of a read that is cut off at a page
-	 * which somebody is just bringing in or writing.
+	 * which somebody is just bringing in or writing. How many these are is up to the
+	 * device.
 	 */
 	MOST = 8,
 };
