@@ -390,7 +390,7 @@ probe_tidy(struct probe *probe)
 
 	bool scarce = probe->programs->bss->ledger_entries > probe->ledger_size / 2;
 
-	if (probe_settle(probe) < 0 || !(scarce || probe->programs->bss->set_aside))
+	if (!scarce && !probe->programs->bss->set_aside)
 		return;
 	probe->programs->bss->make_room = scarce;
 	bpf_prog_test_run_opts(bpf_program__fd(probe->programs->progs.sweep), &options);

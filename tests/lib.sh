@@ -110,15 +110,16 @@ has_cgroup() {
 	[ -w /sys/fs/cgroup/memory/memory.limit_in_bytes ] && [ "$(id -u)" -eq 0 ]
 }
 
-# in_cgroup LIMIT COMMAND...: as run, in a new memory cgroup (version 1); sets $killed, how
-# many processes the OOM killer took
+# in_cgroup LIMIT COMMAND...: as run, in a new memory cgroup (version 1), below the command
+# $around, if any; sets $killed, how many processes the OOM killer took
+around=
 in_cgroup() {
 	group=/sys/fs/cgroup/memory/hotset-test.$$
 	mkdir "$group" || return
 	echo "$1" >"$group/memory.limit_in_bytes"
 	shift
-	# shellcheck disable=SC2016 # the inner shell's
-	run sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec "$@"' sh "$group" "$@"
+	# shellcheck disable=SC2016,SC2086 # the inner shell's; words
+	run $around sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec "$@"' sh "$group" "$@"
 	killed=$(sed -n 's/^oom_kill //p' "$group/memory.oom_control")
 	rmdir "$group"
 }
