@@ -232,7 +232,7 @@ is "what may be locked is pinned, without privilege" "$status:$(row)" \
 run "$lock" -t 0.2 -f kv missing
 is "a missing file" "$status:$out:$err" "2::lock: missing: No such file or directory"
 run "$lock" -t 0.2 -f kv missing a
-is "among others" "$status:$(row 2):$err" \
+is "among others" "$status:$(row 1):$err" \
 	"1:1 $((301 * page)) $((301 * page))  0  pinned:lock: missing: No such file or directory"
 run "$enosys" mlock=ENOMEM -- "$lock" -t 0.2 -f kv b
 is "what cannot be locked is not claimed" "$status:$(row)" "1:1 $((5 * page)) 0  0  partial"

@@ -318,9 +318,14 @@ else
 		"<10>* cachecheck: page-cache hit ratio 71.30% below threshold 80%"
 	logged -q -w 90.50%
 	arrives "the limit as people write it" "*: page-cache hit ratio 71.30% below threshold 90.5%"
+	printf 'HITS MISSES\nx y\n' >"$TMP/samples"
+	logged -w 90
+	arrives "UNKNOWN" "<12>* cachecheck: page-cache hit ratio unknown: *line 2*"
 	given 0 0
 	logged -w 90
-	arrives "UNKNOWN" "<12>* cachecheck: page-cache hit ratio unknown: no file reads in 1 sample*"
+	is "a host at rest: status" "$status" 3
+	sleep 0.2
+	is "a host at rest is not logged" "$(cat "$TMP/log")" ""
 	given 9 1
 	logged -w 90
 	is "OK: status" "$status" 0
