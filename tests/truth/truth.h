@@ -98,8 +98,15 @@ _Noreturn void broken(const char *what);
 /* Pseudo-random, the same in each run. */
 uint32_t draw(uint32_t below);
 
-/* Reads by io_uring, up to DEPTH at once: COUNT requests of SIZE bytes at OFFSETS. */
-bool uring_read(struct file *file, struct truth *truth, const off_t *offsets, size_t count,
-    size_t size, unsigned depth, bool async);
+/* Reads by io_uring: COUNT requests of SIZE bytes at OFFSETS, DEPTH at once; false where the
+ * kernel has none. */
+struct uring_job {
+	const off_t *offsets;
+	size_t count, size;
+	unsigned depth;
+	bool async;
+	void (*meanwhile)(struct work *work); /* done while requests go on; may be NULL */
+};
+bool uring_read(struct work *work, const struct uring_job *job);
 
 #endif

@@ -78,27 +78,38 @@ ring_reap(struct ring *ring, struct file *file, struct truth *truth)
 	return n;
 }
 
+static void
+ring_enter(const struct ring *ring, unsigned submit, unsigned await)
+{
+	if (syscall(SYS_io_uring_enter, ring->fd, submit, await, IORING_ENTER_GETEVENTS, NULL, 0) <
+	    0)
+		broken("io_uring_enter");
+}
+
 bool
-uring_read(struct file *file, struct truth *truth, const off_t *offsets, size_t count, size_t size,
-    unsigned depth, bool async)
+uring_read(struct work *work, const struct uring_job *job)
 {
 	struct ring ring;
-	char *buffer = malloc(size);
+	char *buffer = malloc(job->size);
 	size_t put = 0, reaped = 0;
 
 	if (!buffer)
 		broken("memory");
-	if (!ring_open(&ring, depth))
+	if (!ring_open(&ring, job->depth))
 		return false;
-	while (reaped < count) {
+	while (reaped < job->count) {
 		unsigned fresh = 0;
 
-		for (; put < count && put - reaped < depth; put++, fresh++)
-			ring_put(&ring, file->fd, buffer, size, offsets[put], async);
-		if (syscall(SYS_io_uring_enter, ring.fd, fresh, 1, IORING_ENTER_GETEVENTS, NULL,
-			0) < 0)
-			broken("io_uring_enter");
-		reaped += ring_reap(&ring, file, truth);
+		for (; put < job->count && put - reaped < job->depth; put++, fresh++)
+			ring_put(&ring, work->file.fd, buffer, job->size, job->offsets[put],
+			    job->async);
+		if (job->meanwhile) {
+			ring_enter(&ring, fresh, 0);
+			job->meanwhile(work);
+			fresh = 0;
+		}
+		ring_enter(&ring, fresh, 1);
+		reaped += ring_reap(&ring, &work->file, work->truth);
 	}
 	close(ring.fd);
 	free(buffer);
