@@ -20,6 +20,7 @@
 
 #define NSEC          1000000000ULL
 #define TIDY_INTERVAL (NSEC / 5)
+#define CLOCK         sizeof "23:59:59"
 
 enum field {
 	F_TIME,
@@ -165,20 +166,35 @@ set_values(struct out_value *values, const struct moment *from, const struct mom
 	values[F_DIRTIES] = out_number(to->sums.of[DIRTIES] - from->sums.of[DIRTIES]);
 }
 
+/* Now; SHOWN gets the local time of day. */
+static struct out_value
+time_value(char shown[static CLOCK])
+{
+	struct out_value value;
+	struct timespec now;
+	struct tm local;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	localtime_r(&now.tv_sec, &local);
+	strftime(shown, CLOCK, "%H:%M:%S", &local);
+	value = out_real((double)now.tv_sec + (double)now.tv_nsec / NSEC);
+	value.shown = shown;
+	return value;
+}
+
 static int
 report(struct run *run)
 {
 	struct out_value values[FIELDS] = { 0 };
 	struct meminfo memory;
 	struct moment now;
-	struct timespec clock;
+	char shown[CLOCK];
 
 	if (take_moment(run, &now) < 0)
 		return STATUS_FAILED;
 	set_values(values, run->out.running ? &run->start : &run->last, &now);
 	run->last = now;
-	clock_gettime(CLOCK_REALTIME, &clock);
-	values[F_TIME] = out_real((double)clock.tv_sec + (double)clock.tv_nsec / NSEC);
+	values[F_TIME] = time_value(shown);
 	values[F_PENDING] = out_number(probe_pending(run->probe));
 	if (meminfo_read(MEMINFO_PATH, &memory) == 0) {
 		values[F_BUFFERS] = meminfo_value(memory.buffers);

@@ -53,61 +53,101 @@ complain(const char *path, const char *why)
 	diag_error("%s: %s", path, why);
 }
 
-/* What may be pinned, and into WORDS which limit that comes from. */
+/* Into *ALLOWED the part of the whole that SHARE is, and into WORDS what that is. */
 static int
-set_limit(struct run *run, char words[static BUDGET_WORDS])
+take_share(const struct budget *budget, struct num_share share, uint64_t *allowed,
+    char words[static BUDGET_WORDS])
+{
+	uint64_t locked = budget->locked == BUDGET_UNKNOWN ? 0 : budget->locked;
+	char whole[BUDGET_WORDS];
+
+	if (budget_allow(budget, &share, allowed) < 0)
+		return -1;
+	/* more than there is: a hard limit is never worth a try */
+	if (*allowed > budget->whole) {
+		*allowed = budget->whole;
+		share.percent = 100;
+	}
+	if (share.percent < 0) {
+		snprintf(words, BUDGET_WORDS, "as --max says");
+		return 0;
+	}
+	/* what others have locked is a part of the same share */
+	*allowed -= locked < *allowed ? locked : *allowed;
+	budget_words(budget->whole_group, budget->whole, whole);
+	snprintf(words, BUDGET_WORDS, "%.4g%% %.*s", share.percent, BUDGET_WORDS - 64, whole);
+	if (locked)
+		snprintf(words + strlen(words), BUDGET_WORDS - strlen(words),
+		    ", less %s that is locked", BYTES(locked));
+	return 0;
+}
+
+static int
+set_limit(struct run *run, const struct budget *budget, char words[static BUDGET_WORDS])
 {
 	struct num_share share = run->options->max;
 	struct keeper *keeper = &run->keeper;
-	char whole[BUDGET_WORDS];
-	struct budget budget;
 
 	if (!budget_given(&share))
 		share = (struct num_share){ .percent = DEFAULT_SHARE };
-	if (budget_read("", &budget) < 0 || budget_allow(&budget, &share, &keeper->allowed) < 0) {
-		diag_error("how much memory there is cannot be told (%s); --max=SIZE says how "
-			   "much may be pinned",
-		    strerror(errno));
+	if (take_share(budget, share, &keeper->allowed, words) < 0 ||
+	    (budget->room == BUDGET_UNKNOWN && share.percent >= 0)) {
+		diag_error("how much memory there is, or is free, cannot be told; --max=SIZE says "
+			   "how much may be pinned");
 		return -1;
 	}
-	/* more than there is: a hard limit is never worth a try */
-	if (keeper->allowed > budget.whole) {
-		keeper->allowed = budget.whole;
-		share.percent = 100;
-	}
-	budget_words(budget.whole_group, budget.whole, whole);
-	if (share.percent >= 0)
-		snprintf(words, BUDGET_WORDS, "%.4g%% %.*s", share.percent, BUDGET_WORDS - 32,
-		    whole);
-	else
-		snprintf(words, BUDGET_WORDS, "as --max says");
-	budget_free(&budget);
 	for (size_t i = 0; i < keeper->holds_count; i++)
 		keeper->holds[i].limit = keeper->allowed;
 	return 0;
 }
 
+/* Whether what is asked for and not in memory yet fits into what is free or idle. */
+static bool
+has_room(struct keeper *keeper, const struct budget *budget)
+{
+	unsigned long long missing, room = budget->room;
+	char words[BUDGET_WORDS];
+	uint64_t bytes;
+
+	if (room == BUDGET_UNKNOWN || keeper->asked <= room)
+		return true;
+	missing = keeper_missing(keeper, &bytes) < 0 ? keeper->asked : bytes;
+	if (missing <= room)
+		return true;
+	budget_words(budget->room_group, budget->room_limit, words);
+	diag_error("refused: %s (%llu bytes) not in memory yet, %s (%llu bytes) free or idle %s: "
+		   "ask for less, or free memory",
+	    BYTES(missing), missing, BYTES(room), room, words);
+	return false;
+}
+
 /* Whether all of it may be pinned; if not, says which limit is in the way. */
 static bool
-preflight(const struct keeper *keeper, const char *words)
+preflight(struct keeper *keeper, const struct budget *budget, const char *words)
 {
 	unsigned long long asked = keeper->asked, allowed = keeper->allowed;
 	uint64_t limit;
 
+	if (keeper->asked == HOLD_UNKNOWN) {
+		diag_error("refused: more than 2^64 bytes asked, %s (%llu bytes) allowed: %s",
+		    BYTES(allowed), allowed, words);
+		return false;
+	}
 	if (asked > allowed) {
 		diag_error("refused: %s (%llu bytes) asked, %s (%llu bytes) allowed: %s; "
 			   "--max=SIZE|PCT changes it",
 		    BYTES(asked), asked, BYTES(allowed), allowed, words);
 		return false;
 	}
-	if (memlock_allows(asked, &limit))
-		return true;
-	diag_error("refused: %s (%llu bytes) asked, the limit on locked memory "
-		   "(RLIMIT_MEMLOCK) is %s (%llu bytes): raise it (ulimit -l, or LimitMEMLOCK= "
-		   "of a systemd unit), or give this program the capability "
-		   "(setcap cap_ipc_lock+ep)",
-	    BYTES(asked), asked, BYTES(limit), (unsigned long long)limit);
-	return false;
+	if (!memlock_allows(asked, &limit)) {
+		diag_error("refused: %s (%llu bytes) asked, the limit on locked memory "
+			   "(RLIMIT_MEMLOCK) is %s (%llu bytes): raise it (ulimit -l, or "
+			   "LimitMEMLOCK= of a systemd unit), or give this program the capability "
+			   "(setcap cap_ipc_lock+ep)",
+		    BYTES(asked), asked, BYTES(limit), (unsigned long long)limit);
+		return false;
+	}
+	return has_room(keeper, budget);
 }
 
 static int
@@ -143,9 +183,12 @@ volunteer(void)
 		close(fd);
 }
 
-/* Until the command has ended; a signal to us is passed on to it. */
+/*
+ * Until the command has ended; a signal to us is passed on to it. When the time is
+ * over, it is ended, which may take a while: all is let go before.
+ */
 static int
-await(pid_t pid)
+await(struct run *run, pid_t pid)
 {
 	int fd = child_pidfd(pid), wait_status, ended;
 
@@ -153,8 +196,15 @@ await(pid_t pid)
 		stop_sleep(fd < 0 ? stop_now() + LOOK : UINT64_MAX, fd);
 	if (fd >= 0)
 		close(fd);
-	if (ended == 0) {
-		kill(pid, stop_asked() == SIGALRM ? SIGTERM : stop_asked());
+	if (ended == 0 && stop_asked() == SIGALRM) {
+		keeper_release(&run->keeper);
+		ended = child_end(pid, &wait_status);
+		if (ended == 0) {
+			diag_error("the command does not end, not even by SIGKILL");
+			return STATUS_FAILED;
+		}
+	} else if (ended == 0) {
+		kill(pid, stop_asked());
 		ended = child_wait(pid, &wait_status) < 0 ? -1 : 1;
 	}
 	if (ended < 0) {
@@ -164,14 +214,28 @@ await(pid_t pid)
 	return child_status(wait_status);
 }
 
+/* Pins and reports; fails also where there is nothing to hold then. */
 static int
 pin(struct run *run)
 {
-	if (keeper_pin(&run->keeper) < 0) {
+	struct keeper *keeper = &run->keeper;
+	int status;
+
+	memlock_raise(keeper->asked); /* the command, which runs already, does without */
+	if (keeper_pin(keeper) < 0) {
 		diag_error("cannot start: %s", strerror(errno));
 		return STATUS_FAILED;
 	}
-	return put_rows(run);
+	status = put_rows(run);
+	if (status != STATUS_DONE)
+		return status;
+	if (stop_asked() == SIGALRM && keeper->partial)
+		diag_error("not all is pinned within the time allowed (--timeout)");
+	if (keeper->asked == 0 || keeper_holds(keeper))
+		return STATUS_DONE;
+	if (!stop_asked())
+		diag_error("nothing is pinned");
+	return STATUS_FAILED;
 }
 
 static int
@@ -192,7 +256,7 @@ hold_for_command(struct run *run, pid_t pid, int go)
 	int status = pin(run);
 
 	if (status == STATUS_DONE && !stop_asked()) {
-		status = child_release(go) < 0 ? STATUS_FAILED : await(pid);
+		status = child_release(go) < 0 ? STATUS_FAILED : await(run, pid);
 		return status == STATUS_DONE && run->keeper.partial ? STATUS_PART : status;
 	}
 	close(go); /* it ends without having begun */
@@ -243,17 +307,27 @@ run_with(struct run *run)
 {
 	struct keeper *keeper = &run->keeper;
 	char words[BUDGET_WORDS];
+	struct budget budget;
 	bool fits;
 
 	if (keeper_survey(keeper) < 0) {
 		diag_error("cannot start: %s", strerror(errno));
 		return STATUS_FAILED;
 	}
+	if (stop_asked() == SIGALRM)
+		diag_error("nothing is pinned: the time allowed (--timeout) was over before");
 	if (stop_asked() || (keeper->partial && keeper->asked == 0))
 		return stop_status(STATUS_FAILED);
-	if (set_limit(run, words) < 0)
+	if (budget_read("", &budget) < 0) {
+		diag_error("cannot start: %s", strerror(errno));
+		return STATUS_FAILED;
+	}
+	if (set_limit(run, &budget, words) < 0) {
+		budget_free(&budget);
 		return STATUS_UNKNOWN;
-	fits = preflight(keeper, words);
+	}
+	fits = preflight(keeper, &budget, words);
+	budget_free(&budget);
 	return fits && !run->options->dry_run ? hold(run) : show(run, fits);
 }
 
@@ -286,7 +360,7 @@ prepare(struct run *run, char path[static SPOOL_PATH])
 	*list = spool_list(name, path);
 	if (*list)
 		return 0;
-	diag_file(name, errno);
+	diag_error("%s: %s", name, spool_error(errno));
 	return -1;
 }
 
@@ -314,10 +388,10 @@ main(int argc, char **argv)
 	if (first < 0)
 		return status;
 	split(&run, argc, argv, first);
-	if (run.keeper.count == 0 && !opt.select.files_from)
-		return opts_misuse("no file, folder or block device given");
-	if (opt.select.nul && !opt.select.files_from)
-		return opts_misuse("-0 is about the list of --files-from, which is not given");
+	status = select_check(&opt.select, opt.common.format, run.keeper.operands,
+	    run.keeper.count);
+	if (status != STATUS_DONE)
+		return status;
 	if (run.command && !run.command[0])
 		return opts_misuse("no command after --");
 	stop_catch(opt.common.timeout);

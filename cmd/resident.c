@@ -8,6 +8,7 @@
 
 #include "diag.h"
 #include "each.h"
+#include "num.h"
 #include "opts.h"
 #include "out.h"
 #include "residency.h"
@@ -84,7 +85,7 @@ static const struct opts_tool tool = {
 	.table = &table,
 };
 
-/* Sums over files. */
+/* Sums over files; sizes may be more than a number holds (num_sum), sparse as files are. */
 struct totals {
 	uint64_t files, size, pages, resident, dirty, writeback, evicted, recently_evicted;
 	uint64_t unknown, errors;
@@ -125,9 +126,9 @@ add_file(struct totals *totals, uint64_t size, const struct residency *residency
 		totals->elsewhere += residency->why == RESIDENCY_NOT_PAGE_CACHE;
 		return;
 	}
-	totals->size += size;
-	totals->pages += residency->pages;
-	totals->resident += residency->resident;
+	totals->size = num_sum(totals->size, size);
+	totals->pages = num_sum(totals->pages, residency->pages);
+	totals->resident = num_sum(totals->resident, residency->resident);
 	totals->sketchy |= !residency->detailed;
 	totals->dirty += residency->dirty;
 	totals->writeback += residency->writeback;
@@ -141,9 +142,9 @@ add_totals(struct totals *sum, const struct totals *part)
 	if (part->files)
 		add_method(sum, part->method, part->mixed);
 	sum->files += part->files;
-	sum->size += part->size;
-	sum->pages += part->pages;
-	sum->resident += part->resident;
+	sum->size = num_sum(sum->size, part->size);
+	sum->pages = num_sum(sum->pages, part->pages);
+	sum->resident = num_sum(sum->resident, part->resident);
 	sum->dirty += part->dirty;
 	sum->writeback += part->writeback;
 	sum->evicted += part->evicted;
@@ -173,11 +174,12 @@ put_row(struct state *state, const char *path, const struct totals *totals)
 	values[F_ERRORS] = out_number(totals->errors);
 	values[F_METHOD] = out_string(method_name(totals));
 	if (totals->files == 0 || totals->unknown < totals->files) {
-		values[F_SIZE] = out_number(totals->size);
-		values[F_PAGES] = out_number(totals->pages);
+		values[F_SIZE] = out_sum(totals->size);
+		values[F_PAGES] = out_sum(totals->pages);
 		values[F_RESIDENT_PAGES] = out_number(totals->resident);
 		values[F_RESIDENT] = out_number(totals->resident * page);
-		values[F_RATIO] = out_percent(totals->resident, totals->pages);
+		if (totals->pages != NUM_UNKNOWN)
+			values[F_RATIO] = out_percent(totals->resident, totals->pages);
 		if (!totals->sketchy) {
 			values[F_DIRTY] = out_number(totals->dirty * page);
 			values[F_WRITEBACK] = out_number(totals->writeback * page);
@@ -266,8 +268,7 @@ finish(struct state *state)
 		operand_done(state->operand, operand_name(state, state->operand), state);
 	if (state->out.format == OUT_TEXT && state->count + !!state->select->files_from > 1)
 		put_row(state, "total", &state->all);
-	/* half a report does not replace a whole one */
-	if (!state->out_error && !(stopped && state->out.file.path) && out_commit(&state->out) < 0)
+	if (!state->out_error && out_finish(&state->out, !stopped && state->worked) < 0)
 		state->out_error = errno;
 	if (state->out_error) {
 		errno = state->out_error;
@@ -309,17 +310,14 @@ main(int argc, char **argv)
 	state.operands = argv + first;
 	state.count = (size_t)(argc - first);
 	state.each_file = common.verbose > 0;
-	if (state.count == 0 && !select.files_from)
-		return opts_misuse("no file or folder given");
-	if (select.nul && !select.files_from)
-		return opts_misuse("-0 is about the list of --files-from, which is not given");
+	status = select_check(&select, common.format, state.operands, state.count);
+	if (status != STATUS_DONE)
+		return status;
 	if (!isatty(STDOUT_FILENO))
 		setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
 	stop_catch(common.timeout);
-	if (out_open(&state.out, &table, common.format, common.output, stdout) < 0) {
-		diag_file(common.output ? common.output : "output", errno);
-		return STATUS_FAILED;
-	}
+	if (out_open(&state.out, &table, common.format, common.output, stdout) < 0)
+		return out_explain(&state.out);
 	if (each_run(&each, state.operands, state.count) < 0) {
 		diag_file(select.files_from ? select.files_from : "cannot start", errno);
 		status = STATUS_FAILED;

@@ -100,7 +100,7 @@ work(struct each_file *file, void *argument)
 	preload_range(file->fd, &file->status, file->offset, file->length, &hooks,
 	    &result->preload);
 	result->end = stop_now();
-	file->error = result->preload.error;
+	file->error = result->preload.error ? result->preload.error : result->preload.unmeasured;
 	if (file->length > result->preload.read)
 		progress_add(&run->progress, file->length - result->preload.read);
 }
@@ -146,9 +146,9 @@ check_min(struct run *run, const char *name, const struct tally *tally)
 {
 	double min = run->options->min, ratio;
 
-	if (min < 0 || (tally->size == 0 && !tally->failed))
+	if (min < 0 || (tally->size == 0 && !tally->failed && !tally->beyond))
 		return;
-	if (tally->size == 0) {
+	if (tally->size == 0 || tally->beyond) {
 		diag_error("%s: whether %.4g%% is in memory cannot be told", name, min);
 		worsen(run, STATUS_UNKNOWN);
 		return;
@@ -203,6 +203,8 @@ explain_skipped(struct run *run)
 	char words[BUDGET_WORDS];
 
 	budget_words(budget->room_group, budget->room_limit, words);
+	if (run->all.beyond)
+		return; /* that is said */
 	diag_error("%llu files not started, %s (%llu bytes): the budget is %s (%llu bytes), %s%s; "
 		   "--budget=SIZE|PCT changes it",
 	    (unsigned long long)run->all.skipped_files, BYTES(skipped), skipped, BYTES(allowed),
@@ -210,15 +212,33 @@ explain_skipped(struct run *run)
 	worsen(run, STATUS_PART);
 }
 
+static void
+explain_holes(struct run *run)
+{
+	unsigned long long holes = run->all.holes;
+
+	diag_error("%s (%llu bytes) are holes of files in tmpfs, which are not cached",
+	    BYTES(holes), holes);
+	worsen(run, STATUS_PART);
+}
+
 /* What is missing and has no other reason: it came, and was pushed out again. */
 static void
 explain_missing(struct run *run)
 {
-	uint64_t missing = run->all.size - run->all.resident;
+	uint64_t missing = run->all.size - run->all.resident, known;
 
-	if (missing <= run->all.skipped || run->all.failed || stop_asked())
+	if (run->all.beyond) {
+		diag_error("the sizes add up to more than 2^64 bytes: no sum can be told");
+		worsen(run, STATUS_PART);
 		return;
-	missing -= run->all.skipped;
+	}
+	if (run->all.holes)
+		explain_holes(run);
+	known = run->all.skipped + run->all.holes; /* of what is missing */
+	if (missing <= known || run->all.failed || stop_asked())
+		return;
+	missing -= known;
 	if (run->options->min >= 0 && run->status == STATUS_DONE) {
 		diag_note("%s did not stay in memory", BYTES(missing));
 		return;
@@ -237,8 +257,8 @@ set_budget(struct run *run)
 		return STATUS_FAILED;
 	}
 	if (budget_allow(&run->budget, &run->options->budget, &run->allowed) < 0) {
-		diag_error("%s does not tell how much memory is free; --budget=SIZE says how much "
-			   "may be used",
+		diag_error("%s and the limits of memory cgroups do not tell how much memory is "
+			   "free; --budget=SIZE says how much may be used",
 		    MEMINFO_PATH);
 		return STATUS_UNKNOWN;
 	}
@@ -258,8 +278,7 @@ finish(struct run *run)
 		operand_done(run->operand, operand_name(run, run->operand), run);
 	if (run->out.format == OUT_TEXT && run->count + !!run->options->select.files_from > 1)
 		put_row(run, "total", &run->all);
-	/* half a report does not replace a whole one */
-	if (!run->out_error && !(stopped && run->out.file.path) && out_commit(&run->out) < 0)
+	if (!run->out_error && out_finish(&run->out, !stopped && run->worked) < 0)
 		run->out_error = errno;
 	progress_clear(&run->progress);
 	if (run->all.skipped)
@@ -348,10 +367,9 @@ main(int argc, char **argv)
 		return status;
 	run.operands = argv + first;
 	run.count = (size_t)(argc - first);
-	if (run.count == 0 && !opt.select.files_from)
-		return opts_misuse("no file, folder or block device given");
-	if (opt.select.nul && !opt.select.files_from)
-		return opts_misuse("-0 is about the list of --files-from, which is not given");
+	status = select_check(&opt.select, opt.common.format, run.operands, run.count);
+	if (status != STATUS_DONE)
+		return status;
 	if (opt.workers < 1 || opt.workers > MAX_WORKERS)
 		return opts_misuse("--jobs: from 1 to %d", MAX_WORKERS);
 	stop_catch(opt.common.timeout);

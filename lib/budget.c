@@ -39,6 +39,7 @@ read_ram(const char *root, struct budget *budget)
 	if (info.total == MEMINFO_UNKNOWN)
 		return 0;
 	budget->whole = info.total;
+	budget->locked = info.mlocked;
 	if (info.free == MEMINFO_UNKNOWN)
 		return 0;
 	idle = info.inactive_file == MEMINFO_UNKNOWN ? 0 : info.inactive_file;
@@ -48,16 +49,33 @@ read_ram(const char *root, struct budget *budget)
 }
 
 static int
-apply_group(struct budget *budget, const struct cgroup *cgroup)
+apply_limit(struct budget *budget, const struct cgroup *cgroup)
 {
 	uint64_t bytes;
-	const struct cgroup_level *level = cgroup_tightest(cgroup, &bytes);
+	const struct cgroup_level *level;
 
-	if (level && bytes < budget->whole) {
-		budget->whole = bytes;
-		budget->whole_group = strdup(level->path);
-		if (!budget->whole_group)
-			return -1;
+	if (!cgroup_limits_known(cgroup)) {
+		budget->whole = BUDGET_UNKNOWN;
+		return 0;
+	}
+	level = cgroup_tightest(cgroup, &bytes);
+	if (!level || bytes >= budget->whole)
+		return 0;
+	budget->whole = bytes;
+	budget->locked = level->unevictable;
+	budget->whole_group = strdup(level->path);
+	return budget->whole_group ? 0 : -1;
+}
+
+static int
+apply_room(struct budget *budget, const struct cgroup *cgroup)
+{
+	uint64_t bytes;
+	const struct cgroup_level *level;
+
+	if (!cgroup_room_known(cgroup)) {
+		budget->room = budget->room_limit = BUDGET_UNKNOWN;
+		return 0;
 	}
 	level = cgroup_least_room(cgroup, &bytes);
 	if (!level)
@@ -83,12 +101,13 @@ budget_read(const char *root, struct budget *budget)
 		.whole = BUDGET_UNKNOWN,
 		.room = BUDGET_UNKNOWN,
 		.room_limit = BUDGET_UNKNOWN,
+		.locked = BUDGET_UNKNOWN,
 	};
 	if (read_ram(root, budget) < 0)
 		return -1;
 	if (cgroup_read(root, &cgroup) < 0)
 		return errno == ENOMEM ? -1 : 0;
-	result = apply_group(budget, &cgroup);
+	result = apply_limit(budget, &cgroup) < 0 ? -1 : apply_room(budget, &cgroup);
 	cgroup_free(&cgroup);
 	if (result < 0)
 		budget_free(budget);

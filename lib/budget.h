@@ -14,6 +14,7 @@
 struct budget {
 	uint64_t whole;    /* RAM, or the lowest cgroup limit: what a share is a share of */
 	char *whole_group; /* the cgroup's folder; NULL: RAM */
+	uint64_t locked;   /* of the whole, what cannot be reclaimed already */
 
 	/* What may be brought in without pushing out what others use: free memory and
 	 * idle cache (not all of MemAvailable, which counts cache in use as free),

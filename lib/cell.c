@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "num.h"
 #include "status.h"
@@ -39,28 +38,18 @@ cell_plain(char cell[static CELL], const struct out_field *field, const struct o
 	}
 }
 
-static void
-format_clock(char *cell, double when)
-{
-	time_t seconds = (time_t)when;
-	struct tm local;
-
-	localtime_r(&seconds, &local);
-	snprintf(cell, CELL, "%02d:%02d:%02d", local.tm_hour, local.tm_min, local.tm_sec);
-}
-
 void
 cell_text(char cell[static CELL], const struct out_column *column, const struct out_field *field,
     const struct out_value *value)
 {
 	if (!value->known)
 		strcpy(cell, "-");
+	else if (value->shown)
+		snprintf(cell, CELL, "%s", value->shown);
 	else if (field->kind == OUT_BYTES && column->mebi)
 		snprintf(cell, CELL, "%llu", (unsigned long long)(value->number >> 20));
 	else if (field->kind == OUT_BYTES)
 		num_human(value->number, cell);
-	else if (field->kind == OUT_TIME)
-		format_clock(cell, value->real);
 	else
 		cell_plain(cell, field, value, false);
 	if (value->known && field->kind == OUT_PERCENT)

@@ -15,7 +15,7 @@
 /* Deeper trees than this are cut off at the top. */
 #define MAX_LEVELS 64
 
-/* The first line of the file NAME in the folder ROOT/PATH. */
+/* The first line of the file NAME in the folder ROOT/PATH; -1 with ENOENT: no such file. */
 static int
 read_line(const char *root, const char *path, const char *name, char *line, int size)
 {
@@ -31,7 +31,10 @@ read_line(const char *root, const char *path, const char *name, char *line, int 
 		return -1;
 	failed = fgets(line, size, stream) == NULL;
 	fclose(stream);
-	return failed ? -1 : 0;
+	if (!failed)
+		return 0;
+	errno = EIO; /* or it is empty */
+	return -1;
 }
 
 /* TEXT, a number and a newline; anything else is unknown. */
@@ -56,8 +59,16 @@ read_bytes(const char *root, const char *path, const char *name)
 static struct cgroup_limit
 read_limit(const char *root, const char *path, const char *name)
 {
-	uint64_t bytes = read_bytes(root, path, name);
+	char line[64];
+	uint64_t bytes;
 
+	if (read_line(root, path, name, line, sizeof line) < 0)
+		return (struct cgroup_limit){ .unknown = errno != ENOENT };
+	if (strcmp(line, "max\n") == 0)
+		return (struct cgroup_limit){ .set = false };
+	bytes = bytes_of(line);
+	if (bytes == CGROUP_UNKNOWN)
+		return (struct cgroup_limit){ .unknown = true };
 	if (bytes >= V1_NO_LIMIT)
 		return (struct cgroup_limit){ .set = false };
 	return (struct cgroup_limit){ .set = true, .bytes = bytes };
@@ -94,10 +105,12 @@ read_level(const char *root, int version, struct cgroup_level *level)
 		level->high = read_limit(root, path, "memory.high");
 		level->usage = read_bytes(root, path, "memory.current");
 		level->inactive_file = read_stat(root, path, "inactive_file");
+		level->unevictable = read_stat(root, path, "unevictable");
 	} else {
 		level->max = read_limit(root, path, "memory.limit_in_bytes");
 		level->usage = read_bytes(root, path, "memory.usage_in_bytes");
 		level->inactive_file = read_stat(root, path, "total_inactive_file");
+		level->unevictable = read_stat(root, path, "total_unevictable");
 	}
 }
 
@@ -197,6 +210,27 @@ cgroup_free(struct cgroup *cgroup)
 	*cgroup = (struct cgroup){ 0 };
 }
 
+bool
+cgroup_limits_known(const struct cgroup *cgroup)
+{
+	for (size_t i = 0; i < cgroup->count; i++)
+		if (cgroup->levels[i].max.unknown || cgroup->levels[i].high.unknown)
+			return false;
+	return true;
+}
+
+bool
+cgroup_room_known(const struct cgroup *cgroup)
+{
+	for (size_t i = 0; i < cgroup->count; i++) {
+		const struct cgroup_level *level = &cgroup->levels[i];
+
+		if ((level->max.set || level->high.set) && level->usage == CGROUP_UNKNOWN)
+			return false;
+	}
+	return cgroup_limits_known(cgroup);
+}
+
 uint64_t
 cgroup_limit_of(const struct cgroup_level *level)
 {
@@ -205,11 +239,11 @@ cgroup_limit_of(const struct cgroup_level *level)
 	return level->high.bytes;
 }
 
-/* Bytes that LEVEL takes until LIMIT: its idle cache goes before others' does. */
+/* Bytes that LEVEL takes until LIMIT, by a known usage: its idle cache goes before others'. */
 static uint64_t
 room_below(const struct cgroup_level *level, uint64_t limit)
 {
-	uint64_t usage = level->usage == CGROUP_UNKNOWN ? 0 : level->usage;
+	uint64_t usage = level->usage;
 	uint64_t idle = level->inactive_file == CGROUP_UNKNOWN ? 0 : level->inactive_file;
 
 	usage -= idle < usage ? idle : usage;

@@ -13,9 +13,9 @@
 
 #define CGROUP_UNKNOWN UINT64_MAX
 
-/* No limit is a state, not a large number. */
+/* No limit is a state, not a large number; nor is one that we may not read. */
 struct cgroup_limit {
-	bool set;
+	bool set, unknown; /* neither: there is none */
 	uint64_t bytes;
 };
 
@@ -25,6 +25,7 @@ struct cgroup_level {
 	struct cgroup_limit high; /* memory.high: above it the kernel throttles */
 	uint64_t usage;           /* bytes charged, or CGROUP_UNKNOWN */
 	uint64_t inactive_file;   /* of these, idle cache, or CGROUP_UNKNOWN */
+	uint64_t unevictable;     /* of these, locked, or CGROUP_UNKNOWN */
 };
 
 struct cgroup {
@@ -41,6 +42,12 @@ struct cgroup {
 int cgroup_read(const char *root, struct cgroup *cgroup);
 void cgroup_free(struct cgroup *cgroup);
 
+/* Whether every limit could be read; a lower one may hide behind one that could not. */
+bool cgroup_limits_known(const struct cgroup *cgroup);
+
+/* Whether the usage below each limit is known as well: what room there is. */
+bool cgroup_room_known(const struct cgroup *cgroup);
+
 /* The lower of LEVEL's limits, of which one must be set. */
 uint64_t cgroup_limit_of(const struct cgroup_level *level);
 
@@ -49,7 +56,8 @@ const struct cgroup_level *cgroup_tightest(const struct cgroup *cgroup, uint64_t
 
 /*
  * The level that reaches a limit first, and into *ROOM how many bytes more it takes
- * until then, its own idle cache given up. NULL where nothing limits.
+ * until then, its own idle cache given up. NULL where nothing limits. Only where
+ * cgroup_room_known.
  */
 const struct cgroup_level *cgroup_least_room(const struct cgroup *cgroup, uint64_t *room);
 

@@ -21,7 +21,7 @@
 #define LOOK        100 /* between looks at a stop, in ms */
 
 struct run {
-	const struct each *each;
+	struct each each; /* ours: a thread that hangs may outlive the caller's */
 	char **operands;
 	size_t count, operand; /* how many; the one at hand */
 	struct list list;
@@ -39,7 +39,7 @@ submit(struct run *run)
 {
 	if (!run->batch || run->batch->job.count == 0)
 		return;
-	batch_close(run->batch, run->each->result_size);
+	batch_close(run->batch, run->each.result_size);
 	run->batch = NULL;
 	pool_submit(&run->pool);
 }
@@ -99,7 +99,7 @@ refill(struct run *run)
 			return false;
 	if (list_fill(&run->list) == 0)
 		return !pool_stopping(&run->pool);
-	add_failure(run, run->each->select->files_from, errno);
+	add_failure(run, run->each.select->files_from, errno);
 	return false;
 }
 
@@ -113,7 +113,7 @@ walk_list(struct run *run)
 		if (got > 0)
 			walk_operand(&run->walk, name);
 		else if (errno != EAGAIN)
-			add_failure(run, name, errno);
+			add_failure(run, *name ? name : run->each.select->files_from, errno);
 		else if (!refill(run))
 			break;
 	}
@@ -123,7 +123,7 @@ static void
 produce(struct pool *pool, void *argument)
 {
 	struct run *run = argument;
-	const char *files_from = run->each->select->files_from;
+	const char *files_from = run->each.select->files_from;
 
 	for (; run->operand < run->count && !pool_stopping(pool); run->operand++) {
 		walk_operand(&run->walk, run->operands[run->operand]);
@@ -187,14 +187,14 @@ work(struct pool_job *job, size_t number, void *argument)
 	struct batch_item *item = &batch->items[number];
 	int opened = -1;
 
+	memset(item->file.result, 0, run->each.result_size); /* of an earlier file */
 	if (item->kind == BATCH_FOUND) {
-		memset(item->file.result, 0, run->each->result_size);
-		opened = open_file(item, batch->names + item->name, run->each->select);
+		opened = open_file(item, batch->names + item->name, run->each.select);
 		if (opened < 0)
 			item->file.error = errno;
 		else if (opened) {
-			set_range(&item->file, &run->each->select->range);
-			run->each->work(&item->file, run->each->argument);
+			set_range(&item->file, &run->each.select->range);
+			run->each.work(&item->file, run->each.argument);
 		}
 		if (item->file.fd >= 0)
 			close(item->file.fd);
@@ -207,7 +207,7 @@ work(struct pool_job *job, size_t number, void *argument)
 static bool
 is_repeated(struct run *run, struct each_file *file)
 {
-	const struct select *select = run->each->select;
+	const struct select *select = run->each.select;
 	int added;
 
 	if (select->count_links || (file->status.st_nlink < 2 && !select->follow))
@@ -222,7 +222,7 @@ static void
 collect(struct pool_job *job, void *argument)
 {
 	struct run *run = argument;
-	const struct each *each = run->each;
+	const struct each *each = &run->each;
 	struct batch *batch = (struct batch *)job;
 
 	for (size_t i = 0; i < job->count; i++) {
@@ -267,16 +267,16 @@ allocate(struct run *run)
 {
 	struct pool *pool = &run->pool;
 
-	pool->workers = run->each->workers ? run->each->workers : processors();
+	pool->workers = run->each.workers ? run->each.workers : processors();
 	pool->size = MIN_BATCHES > 2 * pool->workers ? MIN_BATCHES : 2 * pool->workers;
 	pool->jobs = calloc(pool->size, sizeof *pool->jobs);
 	run->batches = calloc(pool->size, sizeof *run->batches);
-	run->results = calloc(pool->size * BATCH_ITEMS, run->each->result_size + 1);
+	run->results = calloc(pool->size * BATCH_ITEMS, run->each.result_size + 1);
 	if (!pool->jobs || !run->batches || !run->results)
 		return -1;
 	for (size_t i = 0; i < pool->size; i++) {
 		pool->jobs[i] = &run->batches[i].job;
-		run->batches[i].results = run->results + i * BATCH_ITEMS * run->each->result_size;
+		run->batches[i].results = run->results + i * BATCH_ITEMS * run->each.result_size;
 	}
 	return 0;
 }
@@ -289,7 +289,7 @@ each_run(const struct each *each, char **operands, size_t count)
 
 	if (!run)
 		return -1;
-	run->each = each;
+	run->each = *each;
 	run->operands = operands;
 	run->count = count;
 	run->list.fd = -1;
@@ -304,7 +304,7 @@ each_run(const struct each *each, char **operands, size_t count)
 	    allocate(run) == 0)
 		result = pool_run(&run->pool);
 	if (result > 0)
-		return 0; /* a thread hangs, and may come back: what it uses stays */
+		return 1; /* what the thread uses stays */
 	error = result < 0 ? errno : atomic_load(&run->lost);
 	run_free(run);
 	errno = error;

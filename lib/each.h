@@ -50,7 +50,10 @@ struct each {
  * Walks OPERANDS (COUNT of them, then the list of select->files_from, whose names
  * are operands too but number together as operand COUNT, named by the list).
  * Stops early where stop_asked. Returns 0, or -1 with errno where nothing could be
- * done at all (no memory, the list cannot be read).
+ * done at all (no memory, the list cannot be read). After a stop, 1 where a thread hangs
+ * in the kernel: it may be in work, and come back at any time. Then argument, operands
+ * and select must stay until the process ends, and a lock that work takes may be taken
+ * for ever.
  */
 int each_run(const struct each *each, char **operands, size_t count);
 

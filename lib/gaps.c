@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "gaps.h"
 
+#include <errno.h>
 #include <sys/mman.h>
 
 #include "residency.h"
+#include "stop.h"
+
+/* Looks that a stop does not keep from: 8 GiB, about 0.2 s. */
+#define LAST_LOOKS 256
 
 void
 gaps_begin(struct gaps *gaps, int fd, uint64_t offset, uint64_t length)
@@ -12,6 +17,7 @@ gaps_begin(struct gaps *gaps, int fd, uint64_t offset, uint64_t length)
 	gaps->next = offset;
 	gaps->end = offset + length;
 	gaps->window = gaps->window_end = 0;
+	gaps->looks = 0;
 }
 
 /* Looks at the window that begins with the page of gaps->next. */
@@ -24,6 +30,10 @@ look(struct gaps *gaps)
 	void *map;
 	int result;
 
+	if (gaps->looks++ >= LAST_LOOKS && stop_asked()) {
+		errno = EINTR;
+		return -1;
+	}
 	if (length > GAPS_WINDOW * page)
 		length = GAPS_WINDOW * page;
 	map = mmap(NULL, length, PROT_READ, MAP_SHARED, gaps->fd, (off_t)start);

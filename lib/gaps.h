@@ -18,6 +18,7 @@ struct gaps {
 	int fd;
 	uint64_t next, end;          /* what is still to be looked at */
 	uint64_t window, window_end; /* the pages of the file that seen[] holds */
+	unsigned looks;              /* windows so far */
 	unsigned char seen[GAPS_WINDOW];
 };
 
@@ -25,8 +26,9 @@ struct gaps {
 void gaps_begin(struct gaps *gaps, int fd, uint64_t offset, uint64_t length);
 
 /*
- * Finds the next gap: 1, 0 where there is none any more, -1 with errno. A gap that
- * spans two windows comes in two parts.
+ * Finds the next gap: 1, 0 where there is none any more, -1 with errno: EINTR where
+ * stop_asked, and there is more to look at than a moment takes. A gap that spans two
+ * windows comes in two parts.
  */
 int gaps_next(struct gaps *gaps);
 

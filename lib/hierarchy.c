@@ -62,7 +62,7 @@ is_memory_mount(const struct mounts_entry *mount, int version)
 static bool
 leads_out(const char *name)
 {
-	for (; name; name = strchr(name + 1, '/'))
+	for (; name && *name; name = strchr(name + 1, '/'))
 		if (strncmp(name, "/..", 3) == 0 && (name[3] == '/' || name[3] == '\0'))
 			return true;
 	return false;

@@ -48,10 +48,14 @@ static const struct out_column columns[] = {
 
 const struct out_table hold_table = { fields, FIELDS, columns };
 
-static uint64_t
-sum_known(uint64_t a, uint64_t b)
+uint64_t
+hold_sum(uint64_t a, uint64_t b)
 {
-	return a == HOLD_UNKNOWN || b == HOLD_UNKNOWN ? HOLD_UNKNOWN : a + b;
+	uint64_t sum;
+
+	if (a == HOLD_UNKNOWN || b == HOLD_UNKNOWN || __builtin_add_overflow(a, b, &sum))
+		return HOLD_UNKNOWN;
+	return sum;
 }
 
 void
@@ -63,11 +67,11 @@ hold_add(struct hold *sum, const struct hold *more)
 		sum->state = more->state;
 	sum->files += more->files;
 	sum->failed += more->failed;
-	sum->asked += more->asked;
-	sum->pinned = sum_known(sum->pinned, more->pinned);
-	sum->lost = sum_known(sum->lost, more->lost);
-	sum->released = sum_known(sum->released, more->released);
-	sum->repinned = sum_known(sum->repinned, more->repinned);
+	sum->asked = hold_sum(sum->asked, more->asked);
+	sum->pinned = hold_sum(sum->pinned, more->pinned);
+	sum->lost = hold_sum(sum->lost, more->lost);
+	sum->released = hold_sum(sum->released, more->released);
+	sum->repinned = hold_sum(sum->repinned, more->repinned);
 }
 
 static struct out_value
@@ -82,7 +86,7 @@ hold_row(const struct hold *hold, struct out *out)
 	struct out_value values[FIELDS] = {
 		[F_PATH] = out_string(hold->name),
 		[F_FILES] = out_number(hold->files),
-		[F_ASKED] = out_number(hold->asked),
+		[F_ASKED] = known(hold->asked),
 		[F_PINNED] = known(hold->pinned),
 		[F_LOST] = known(hold->lost),
 		[F_RELEASED] = known(hold->released),

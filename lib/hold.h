@@ -14,7 +14,7 @@ struct hold {
 	const char *name;
 	uint64_t files;
 	uint64_t failed; /* files and folders that could not be opened, or pinned */
-	uint64_t asked;  /* bytes, whole pages */
+	uint64_t asked;  /* bytes, whole pages; HOLD_UNKNOWN: more than 64 bits hold */
 	uint64_t pinned; /* the next four in bytes, or HOLD_UNKNOWN */
 	uint64_t lost;
 	uint64_t released;
@@ -24,6 +24,9 @@ struct hold {
 };
 
 extern const struct out_table hold_table;
+
+/* The sum of bytes: HOLD_UNKNOWN where one is, or where it is too large. */
+uint64_t hold_sum(uint64_t a, uint64_t b);
 
 /* Adds MORE to SUM; a sum is unknown where a part is, states that differ are partial. */
 void hold_add(struct hold *sum, const struct hold *more);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "each.h"
+#include "holes.h"
 #include "preload.h"
 #include "residency.h"
 
@@ -51,11 +52,14 @@ each_pass(struct keeper *keeper, struct each *each)
 	return each_run(each, keeper->operands, keeper->count);
 }
 
+/* In a worker. */
 static void
 survey_work(struct each_file *file, void *argument)
 {
-	(void)file;
+	bool *holes = file->result;
+
 	(void)argument;
+	*holes = holes_sum(file->fd, file->offset, file->length) > 0;
 }
 
 static void
@@ -63,6 +67,7 @@ survey_report(const struct each_file *file, void *argument)
 {
 	struct keeper *keeper = argument;
 	struct hold *hold = &keeper->holds[file->operand];
+	const bool *holes = file->result;
 
 	if (file->error) {
 		keeper->partial = true;
@@ -71,14 +76,19 @@ survey_report(const struct each_file *file, void *argument)
 		return;
 	}
 	hold->files++;
-	hold->asked += whole_pages(file);
+	hold->asked = hold_sum(hold->asked, whole_pages(file));
+	if (!*holes)
+		return;
+	keeper->partial = true;
+	hold->failed++;
+	keeper->complain(file->path, "not pinned: it has holes, which tmpfs would fill for good");
 }
 
 int
 keeper_survey(struct keeper *keeper)
 {
 	struct each each = {
-		.result_size = 1,
+		.result_size = sizeof(bool),
 		.workers = WORKERS,
 		.work = survey_work,
 		.report = survey_report,
@@ -87,7 +97,48 @@ keeper_survey(struct keeper *keeper)
 	if (each_pass(keeper, &each) < 0)
 		return -1;
 	for (size_t i = 0; i < keeper->holds_count; i++)
-		keeper->asked += keeper->holds[i].asked;
+		keeper->asked = hold_sum(keeper->asked, keeper->holds[i].asked);
+	return 0;
+}
+
+/* In a worker: into the result, bytes of whole pages that are not in memory. */
+static void
+missing_work(struct each_file *file, void *argument)
+{
+	uint64_t *missing = file->result;
+	struct residency seen;
+
+	(void)argument;
+	residency_query(file->fd, &file->status, file->offset, file->length, &seen);
+	*missing = whole_pages(file);
+	if (seen.method != RESIDENCY_UNKNOWN && seen.resident <= seen.pages)
+		*missing = (seen.pages - seen.resident) * residency_page_size();
+}
+
+static void
+missing_report(const struct each_file *file, void *argument)
+{
+	struct keeper *keeper = argument;
+	const uint64_t *missing = file->result;
+
+	if (!file->error)
+		keeper->missing = hold_sum(keeper->missing, *missing);
+}
+
+int
+keeper_missing(struct keeper *keeper, uint64_t *bytes)
+{
+	struct each each = {
+		.result_size = sizeof(uint64_t),
+		.workers = WORKERS,
+		.work = missing_work,
+		.report = missing_report,
+	};
+
+	keeper->missing = 0;
+	if (each_pass(keeper, &each) < 0)
+		return -1;
+	*bytes = keeper->missing;
 	return 0;
 }
 
@@ -123,9 +174,18 @@ pin_work(struct each_file *file, void *argument)
 {
 	static const struct preload_hooks hooks;
 	struct keeper *keeper = argument;
+	struct outcome *outcome = file->result;
 	struct preload loaded;
 
+	if (holes_sum(file->fd, file->offset, file->length) > 0)
+		return;
 	preload_range(file->fd, &file->status, file->offset, file->length, &hooks, &loaded);
+	if (loaded.error) {
+		/* mlock would read it again, and again */
+		*outcome = (struct outcome){ .worked = true, .failure = PIN_ERROR };
+		file->error = loaded.error;
+		return;
+	}
 	pthread_mutex_lock(&keeper->lock);
 	pin_one(keeper, file);
 	pthread_mutex_unlock(&keeper->lock);
@@ -145,6 +205,9 @@ why_not(const struct each_file *file)
 	case PIN_MAPS:
 		return "not pinned, nor are others: too many files for one process, raise "
 		       "vm.max_map_count (sysctl)";
+	case PIN_SPACE:
+		return "not pinned: more than the address space that one process may have, raise "
+		       "that limit (ulimit -v, or LimitAS= of a systemd unit)";
 	case PIN_SHRANK:
 		return "not pinned: it shrank meanwhile";
 	case PIN_STOPPED:
@@ -185,6 +248,7 @@ pin_report(const struct each_file *file, void *argument)
 	if (!why)
 		return;
 	keeper->partial = true;
+	keeper->holds[file->operand].failed++;
 	if (outcome->failure != PIN_MAPS || !keeper->maps_told)
 		keeper->complain(file->path, why);
 	keeper->maps_told |= outcome->failure == PIN_MAPS;
@@ -199,10 +263,7 @@ measure(struct keeper *keeper)
 		const struct pin *pin = &keeper->pins.list[i];
 		uint64_t bytes = pin_measure(pin), *pinned = &keeper->holds[pin->owner].pinned;
 
-		if (bytes == PIN_UNKNOWN || *pinned == HOLD_UNKNOWN)
-			*pinned = HOLD_UNKNOWN;
-		else
-			*pinned += bytes;
+		*pinned = hold_sum(*pinned, bytes == PIN_UNKNOWN ? HOLD_UNKNOWN : bytes);
 	}
 }
 
@@ -224,7 +285,8 @@ keeper_pin(struct keeper *keeper)
 
 		hold->released = 0;
 		hold->state = "pinned";
-		if (hold->failed || hold->pinned != hold->asked) {
+		/* where it cannot be measured, mlock's word counts */
+		if (hold->failed || (hold->pinned != HOLD_UNKNOWN && hold->pinned != hold->asked)) {
 			hold->state = "partial";
 			keeper->partial = true;
 		}
@@ -232,9 +294,21 @@ keeper_pin(struct keeper *keeper)
 	return 0;
 }
 
+bool
+keeper_holds(const struct keeper *keeper)
+{
+	for (size_t i = 0; i < keeper->holds_count; i++)
+		if (keeper->holds[i].pinned > 0)
+			return true;
+	return false;
+}
+
 void
 keeper_release(struct keeper *keeper)
 {
+	if (keeper->released)
+		return;
+	keeper->released = true;
 	for (size_t i = 0; i < keeper->holds_count; i++)
 		keeper->holds[i].lost = keeper->holds[i].pinned;
 	measure(keeper);

@@ -28,15 +28,15 @@ struct keeper {
 	/* What there is to know: one hold an operand, and one for the list. */
 	struct hold *holds;
 	size_t holds_count;
-	uint64_t asked; /* bytes, of all */
+	uint64_t asked; /* bytes, of all; HOLD_UNKNOWN: more than 64 bits hold */
 	bool partial;   /* something could not be opened, or pinned */
 
 	/* the keeper's own */
 	pthread_mutex_t lock; /* of the next three */
 	struct pins pins;
 	struct links seen;
-	uint64_t taken;
-	bool maps_told;
+	uint64_t taken, missing;
+	bool maps_told, released;
 };
 
 /* Makes the holds, LIST naming what select->files_from reads; -1 with ENOMEM. */
@@ -45,10 +45,17 @@ int keeper_begin(struct keeper *keeper, const char *list);
 /* The first pass: fills in files and asked. -1 with errno where nothing can be done. */
 int keeper_survey(struct keeper *keeper);
 
+/* How much of what is asked for is not in memory yet, as far as can be told. As
+ * keeper_survey. */
+int keeper_missing(struct keeper *keeper, uint64_t *bytes);
+
+/* Whether a part of it is pinned, or that cannot be measured; after keeper_pin. */
+bool keeper_holds(const struct keeper *keeper);
+
 /* The second pass: fills in pinned, released and state. As keeper_survey. */
 int keeper_pin(struct keeper *keeper);
 
-/* Measures again, for lost, then lets go of everything. */
+/* Measures again, for lost, then lets go of everything; once only. */
 void keeper_release(struct keeper *keeper);
 
 /* Frees the holds. */

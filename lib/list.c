@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,33 +57,54 @@ list_ready(const struct list *list, int timeout)
 	return poll(&ready, 1, timeout) != 0;
 }
 
+/* Cuts off what is left of the buffer up to END, or all of it where that is NULL; returns
+ * where it ends. */
+static char *
+cut(struct list *list, char *end)
+{
+	if (!end) {
+		end = list->buffer + list->filled;
+		list->start = list->filled;
+	} else
+		list->start = (size_t)(end - list->buffer) + 1;
+	*end = '\0';
+	return end;
+}
+
+static int
+fail(int error)
+{
+	errno = error;
+	return -1;
+}
+
 int
 list_next(struct list *list, const char **name)
 {
-	while (list->start < list->filled || !list->finished) {
+	while (list->start < list->filled) {
 		char *at = list->buffer + list->start;
 		size_t left = list->filled - list->start;
-		char *end = left ? memchr(at, list->end, left) : NULL;
+		char *end = memchr(at, list->end, left);
+		bool rest = list->overlong,
+		     overlong = (end ? (size_t)(end - at) : left) >= PATH_MAX;
 
-		if (!end && !list->finished) {
-			errno = EAGAIN;
-			return -1;
-		}
-		if (!end)
-			end = at + left;
-		*end = '\0';
-		list->start += (size_t)(end - at) + 1;
-		if (list->start > list->filled)
-			list->start = list->filled;
+		if (!end && !rest && !overlong && !list->finished)
+			return fail(EAGAIN);
+		list->overlong = !end && (rest || overlong);
+		end = cut(list, end);
+		if (rest) /* of a name that has been reported */
+			continue;
 		*name = at;
-		if (strlen(at) < (size_t)(end - at)) {
-			errno = EINVAL;
-			return -1;
+		if (overlong) {
+			at[PATH_MAX - 1] = '\0';
+			return fail(ENAMETOOLONG);
 		}
+		if (strlen(at) < (size_t)(end - at))
+			return fail(EINVAL);
 		if (*at)
 			return 1;
 	}
-	return 0;
+	return list->finished ? 0 : fail(EAGAIN);
 }
 
 void

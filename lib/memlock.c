@@ -25,10 +25,27 @@ try_reservation(uint64_t bytes)
 	bool allowed;
 
 	if (address == MAP_FAILED)
-		return false;
+		return true; /* another limit (RLIMIT_AS): the attempt will tell */
 	allowed = mlock2(address, bytes, MLOCK_ONFAULT) == 0 || errno == ENOSYS;
 	munmap(address, bytes);
 	return allowed;
+}
+
+/* Whether the soft limit can be raised for BYTES; it is then. */
+static bool
+raise_limit(uint64_t bytes, struct rlimit memlock)
+{
+	memlock.rlim_cur = memlock.rlim_max;
+	return is_below(bytes, memlock.rlim_max) && prlimit(0, RLIMIT_MEMLOCK, &memlock, NULL) == 0;
+}
+
+void
+memlock_raise(uint64_t bytes)
+{
+	struct rlimit memlock;
+
+	if (prlimit(0, RLIMIT_MEMLOCK, NULL, &memlock) == 0 && !is_below(bytes, memlock.rlim_cur))
+		raise_limit(bytes, memlock);
 }
 
 bool
@@ -38,10 +55,9 @@ memlock_allows(uint64_t bytes, uint64_t *limit)
 
 	if (prlimit(0, RLIMIT_MEMLOCK, NULL, &memlock) < 0 || is_below(bytes, memlock.rlim_cur))
 		return true;
-	if (is_below(bytes, memlock.rlim_max)) {
-		memlock.rlim_cur = memlock.rlim_max;
-		if (prlimit(0, RLIMIT_MEMLOCK, &memlock, NULL) == 0)
-			return true;
+	if (raise_limit(bytes, memlock)) {
+		prlimit(0, RLIMIT_MEMLOCK, &memlock, NULL);
+		return true;
 	}
 	*limit = memlock.rlim_cur;
 	return try_reservation(bytes);

@@ -6,10 +6,16 @@
 #include <stdint.h>
 
 /*
- * Whether this process may lock BYTES of memory: by RLIMIT_MEMLOCK, whose soft limit
- * is raised to the hard one where that is enough, or by CAP_IPC_LOCK. If not, *LIMIT
- * is the limit in bytes. True also where only the attempt itself can tell.
+ * Whether this process may lock BYTES of memory: by RLIMIT_MEMLOCK, once
+ * memlock_raise was called, or by CAP_IPC_LOCK. If not, *LIMIT is the limit in bytes.
+ * True also where only the attempt itself can tell.
  */
 bool memlock_allows(uint64_t bytes, uint64_t *limit);
+
+/*
+ * Raises the soft limit to the hard one where BYTES ask for it. Children inherit that:
+ * after the fork of one that is not to.
+ */
+void memlock_raise(uint64_t bytes);
 
 #endif

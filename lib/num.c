@@ -2,6 +2,7 @@
 #include "num.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -116,6 +117,7 @@ num_duration(const char *text, uint64_t *nanoseconds)
 		{ "h", 3600 * NSEC },
 		{ "d", 86400 * NSEC },
 	};
+	bool none = !text[strcspn(text, "123456789")];
 	uint64_t whole, fraction, part;
 
 	if (decimal(&text, &whole, &fraction) < 0)
@@ -127,9 +129,18 @@ num_duration(const char *text, uint64_t *nanoseconds)
 		if (__builtin_mul_overflow(whole, units[i].nanoseconds, &whole) ||
 		    __builtin_add_overflow(whole, part, nanoseconds))
 			return fail(ERANGE);
-		return 0;
+		/* 0 stands for no limit, which nobody asked for */
+		return *nanoseconds == 0 && !none ? fail(ERANGE) : 0;
 	}
 	return fail(EINVAL);
+}
+
+uint64_t
+num_sum(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? NUM_UNKNOWN : sum;
 }
 
 int

@@ -19,7 +19,8 @@ int num_size(const char *text, uint64_t *bytes);
 /* A percentage from 0 to 100, decimals allowed, with or without "%". */
 int num_percent(const char *text, double *percent);
 
-/* Nanoseconds: a number, decimals allowed, then nothing or s, m, h, d, or ms. */
+/* Nanoseconds: a number, decimals allowed, then nothing or s, m, h, d, or ms. ERANGE also
+ * for what is less than one but not 0. */
 int num_duration(const char *text, uint64_t *nanoseconds);
 
 /* OFFSET[:LENGTH] in bytes, each a size; without LENGTH, UINT64_MAX. */
@@ -37,6 +38,10 @@ int num_share(const char *text, struct num_share *share);
 
 /* SHARE as bytes of WHOLE bytes. */
 uint64_t num_share_of(const struct num_share *share, uint64_t whole);
+
+/* The sum, or NUM_UNKNOWN where it is too large, or one of the two is that already. */
+#define NUM_UNKNOWN UINT64_MAX
+uint64_t num_sum(uint64_t a, uint64_t b);
 
 /* Writes BYTES as people read it, "1.5G", into TEXT; returns TEXT. */
 #define NUM_HUMAN 8

@@ -8,6 +8,7 @@
 #include "cell.h"
 #include "diag.h"
 #include "esc.h"
+#include "num.h"
 #include "status.h"
 
 #define CLOSED_PIPE 141 /* 128 + SIGPIPE */
@@ -36,6 +37,12 @@ struct out_value
 out_percent(uint64_t part, uint64_t whole)
 {
 	return whole ? out_real(100.0 * (double)part / (double)whole) : out_unknown;
+}
+
+struct out_value
+out_sum(uint64_t sum)
+{
+	return sum == NUM_UNKNOWN ? out_unknown : out_number(sum);
 }
 
 int
@@ -114,15 +121,23 @@ text_row(struct out *out, const struct out_value *values)
 }
 
 static void
+tsv_head(struct out *out)
+{
+	int count = out->table->count;
+
+	for (int i = 0; i < count && !out->headed; i++)
+		fprintf(out->stream, "%s%c", out->table->fields[i].name,
+		    i + 1 < count ? '\t' : '\n');
+	out->headed = true;
+}
+
+static void
 tsv_row(struct out *out, const struct out_value *values)
 {
 	const struct out_field *fields = out->table->fields;
 	int count = out->table->count;
 
-	if (!out->headed) {
-		for (int i = 0; i < count; i++)
-			fprintf(out->stream, "%s%c", fields[i].name, i + 1 < count ? '\t' : '\n');
-	}
+	tsv_head(out);
 	for (int i = 0; i < count; i++) {
 		if (values[i].known && fields[i].kind == OUT_STRING)
 			esc_tsv(out->stream, values[i].string);
@@ -304,9 +319,17 @@ out_commit(struct out *out)
 {
 	if (begin(out) < 0)
 		return -1;
+	if (out->format == OUT_TSV) /* a report without rows has it too */
+		tsv_head(out);
 	if (out->format == OUT_PROM && prom_commit(out) < 0)
 		return -1;
 	return out->file.path ? replace_commit(&out->file) : out_flush(out->stream);
+}
+
+int
+out_finish(struct out *out, bool whole)
+{
+	return out->file.path && !whole ? 0 : out_commit(out);
 }
 
 void
@@ -327,6 +350,9 @@ out_explain(const struct out *out)
 {
 	if (errno == EPIPE)
 		return CLOSED_PIPE;
-	diag_file(out->file.path ? out->file.path : "output", errno);
+	if (errno == ENXIO && out->file.path)
+		diag_error("%s: nobody reads it", out->file.path);
+	else
+		diag_file(out->file.path ? out->file.path : "output", errno);
 	return STATUS_FAILED;
 }

@@ -28,7 +28,7 @@ enum out_kind {
 	OUT_BYTES,   /* number; text: 1.5G */
 	OUT_PERCENT, /* real, 0 to 100, two decimals; prom: 0 to 1 */
 	OUT_SECONDS, /* real, three decimals */
-	OUT_TIME,    /* real, seconds since 1970; text: local HH:MM:SS */
+	OUT_TIME,    /* real, seconds since 1970 */
 	OUT_STATUS,  /* number, an enum status by its name; prom: the number */
 };
 
@@ -56,6 +56,7 @@ struct out_table {
 
 struct out_value {
 	bool known;
+	const char *shown; /* what text has in its place, NULL: the value itself */
 	union {
 		uint64_t number;
 		double real;
@@ -64,6 +65,7 @@ struct out_value {
 };
 
 struct out_value out_number(uint64_t number);
+struct out_value out_sum(uint64_t sum); /* unknown where it is NUM_UNKNOWN (num.h) */
 struct out_value out_real(double real);
 struct out_value out_string(const char *string);
 struct out_value out_percent(uint64_t part, uint64_t whole); /* unknown where WHOLE is 0 */
@@ -96,6 +98,10 @@ int out_line(struct out *out, const char *line);
 
 /* Ends a report: a file is replaced as a whole (replace.h), a stream is flushed. */
 int out_commit(struct out *out);
+
+/* The same where the report is WHOLE; of one that is not, a stream gets what there is, and
+ * a file keeps the report that it has. */
+int out_finish(struct out *out, bool whole);
 
 /* Frees what is held; an uncommitted report to a path is gone. */
 void out_close(struct out *out);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "residency.h"
@@ -55,6 +56,23 @@ lock_windows(int fd, char *address, uint64_t length, uint64_t end)
 	return PIN_DONE;
 }
 
+/* Why mmap said ENOMEM: where one page can be mapped even so, it is not their number. */
+static enum pin_failure
+what_limit(int fd, uint64_t start)
+{
+	uint64_t page = residency_page_size();
+	void *address = mmap(NULL, page, PROT_READ, MAP_SHARED, fd, (off_t)start);
+	struct rlimit space;
+
+	if (address == MAP_FAILED)
+		return PIN_MAPS;
+	munmap(address, page);
+	if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
+		return PIN_SPACE;
+	errno = ENOMEM;
+	return PIN_ERROR;
+}
+
 enum pin_failure
 pins_add(struct pins *pins, int fd, const struct stat *status, uint64_t offset, uint64_t length,
     size_t owner)
@@ -71,7 +89,7 @@ pins_add(struct pins *pins, int fd, const struct stat *status, uint64_t offset, 
 		return PIN_ERROR;
 	address = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, (off_t)start);
 	if (address == MAP_FAILED)
-		return errno == ENOMEM ? PIN_MAPS : PIN_ERROR;
+		return errno == ENOMEM ? what_limit(fd, start) : PIN_ERROR;
 	failure = lock_windows(fd, address, bytes, offset + length);
 	if (failure != PIN_DONE) {
 		error = errno;
@@ -98,24 +116,6 @@ pins_find(const struct pins *pins, uint64_t device, uint64_t inode)
 	return NULL;
 }
 
-/* Without pagemap: what is in the page cache at all. */
-static uint64_t
-measure_cache(const struct pin *pin)
-{
-	uint64_t page = residency_page_size(), resident = 0;
-	unsigned char seen[ENTRIES];
-
-	for (uint64_t at = 0; at < pin->length; at += ENTRIES * page) {
-		uint64_t length = least(ENTRIES * page, pin->length - at);
-
-		if (mincore((char *)pin->address + at, length, seen) < 0)
-			return PIN_UNKNOWN;
-		for (uint64_t i = 0; i < length / page; i++)
-			resident += seen[i] & 1;
-	}
-	return resident * page;
-}
-
 uint64_t
 pin_measure(const struct pin *pin)
 {
@@ -124,14 +124,14 @@ pin_measure(const struct pin *pin)
 	int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
-		return measure_cache(pin);
+		return PIN_UNKNOWN;
 	while (left > 0) {
 		uint64_t want = least(left, ENTRIES) * sizeof *entries;
 		ssize_t n = pread(fd, entries, want, (off_t)(first * sizeof *entries));
 
 		if (n < (ssize_t)sizeof *entries) {
 			close(fd);
-			return measure_cache(pin);
+			return PIN_UNKNOWN;
 		}
 		for (size_t i = 0; i < (size_t)n / sizeof *entries; i++)
 			resident += (entries[i] & PRESENT) != 0;

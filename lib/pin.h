@@ -29,6 +29,7 @@ struct pins {
 enum pin_failure {
 	PIN_DONE,
 	PIN_MAPS,    /* vm.max_map_count: one mapping a file */
+	PIN_SPACE,   /* RLIMIT_AS: the address space of a process */
 	PIN_SHRANK,  /* the file became shorter meanwhile */
 	PIN_STOPPED, /* stop_asked */
 	PIN_ERROR,   /* errno */

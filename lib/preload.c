@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "gaps.h"
+#include "holes.h"
 #include "stop.h"
 
 /*
@@ -28,6 +29,18 @@ static uint64_t
 least(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
+}
+
+static uint64_t
+less(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+static bool
+admits(const struct job *job, uint64_t bytes)
+{
+	return !job->hooks->admit || job->hooks->admit(bytes, job->hooks->argument);
 }
 
 static void
@@ -71,39 +84,77 @@ load_gaps(const struct job *job, uint64_t offset, uint64_t length)
 	gaps_begin(&gaps, job->fd, offset, length);
 	while ((found = gaps_next(&gaps)) > 0 && !stop_asked() && !job->result->error)
 		load_range(job, gaps.offset, gaps.length);
-	if (found < 0)
+	if (found < 0 && !stop_asked())
 		job->result->error = errno;
 }
 
-/* Bytes of the range that are in, as far as whole pages tell. */
-static uint64_t
-resident_bytes(const struct residency *seen, uint64_t length)
+/* Why nothing is known, as SEEN says; false where something is. */
+static bool
+note_unknown(struct preload *result, const struct residency *seen)
 {
-	if (seen->resident >= seen->pages)
-		return length;
-	return least(seen->resident * residency_page_size(), length);
+	result->why = seen->why;
+	result->unmeasured = seen->why == RESIDENCY_ERROR ? seen->error : 0;
+	return seen->method == RESIDENCY_UNKNOWN;
 }
 
-/* What is in, to the byte; false where that cannot be known. */
+/*
+ * What is in by mincore, to the byte, into *BYTES; false where that cannot be known,
+ * and PROOF says why. A page tells whether mincore tells us the truth.
+ */
+static bool
+count_in(const struct job *job, uint64_t offset, uint64_t length, uint64_t *bytes,
+    struct residency *proof)
+{
+	uint64_t missing;
+
+	residency_prove(job->fd, job->status, offset, 1, proof);
+	if (proof->method == RESIDENCY_UNKNOWN)
+		return false;
+	if (gaps_sum(job->fd, offset, length, &missing) < 0) {
+		proof->method = RESIDENCY_UNKNOWN;
+		proof->why = RESIDENCY_ERROR;
+		proof->error = errno;
+		return false;
+	}
+	*bytes = length - missing;
+	return true;
+}
+
+/* What is in afterwards; false where that cannot be known. */
 static bool
 measure(const struct job *job, uint64_t offset, uint64_t length)
 {
 	struct preload *result = job->result;
-	struct residency seen;
-	uint64_t missing;
+	struct residency proof;
 
-	residency_prove(job->fd, job->status, offset, length, &seen);
-	result->why = seen.why;
-	if (seen.method == RESIDENCY_UNKNOWN) {
-		if (seen.why == RESIDENCY_ERROR && !result->error)
-			result->error = seen.error;
+	count_in(job, offset, length, &result->resident, &proof);
+	if (note_unknown(result, &proof))
 		return false;
-	}
-	result->resident = resident_bytes(&seen, length);
-	if (result->resident == length || gaps_sum(job->fd, offset, length, &missing) < 0)
-		return true;
-	result->resident = length - missing;
+	if (result->resident < length)
+		result->holes = holes_sum(job->fd, offset, length);
 	return true;
+}
+
+/* What is in before, or on its way; whether gaps will show what is not. */
+static bool
+measure_before(const struct job *job, uint64_t offset, uint64_t length)
+{
+	struct preload *result = job->result;
+	struct residency before, proof;
+
+	residency_query(job->fd, job->status, offset, length, &before);
+	if (note_unknown(result, &before) || before.resident == 0)
+		return false;
+	if (before.resident >= before.pages) {
+		result->already = length;
+		return true;
+	}
+	/* pages do not tell bytes where the range begins or ends within one */
+	if (count_in(job, offset, length, &result->already, &proof))
+		return true;
+	/* as many bytes at least */
+	result->already = less(length, (before.pages - before.resident) * residency_page_size());
+	return false;
 }
 
 /* To the end of a file the kernel may read ahead as it likes. */
@@ -118,30 +169,31 @@ preload_range(int fd, const struct stat *status, uint64_t offset, uint64_t lengt
     const struct preload_hooks *hooks, struct preload *result)
 {
 	struct job job = { fd, status, hooks, result };
-	struct residency before;
-	uint64_t missing = length;
+	uint64_t missing;
+	bool partly;
 
 	*result = (struct preload){ .why = RESIDENCY_KNOWN };
 	if (length == 0)
 		return;
-	residency_query(fd, status, offset, length, &before);
-	if (before.method != RESIDENCY_UNKNOWN)
-		missing -= result->already = resident_bytes(&before, length);
-	if (missing && hooks->admit && !hooks->admit(missing, hooks->argument)) {
+	partly = measure_before(&job, offset, length);
+	missing = length - result->already;
+	if (missing && !admits(&job, missing)) {
 		result->skipped = missing;
-		measure(&job, offset, length);
+		result->resident = result->already;
 		return;
 	}
 	/* else not a page around what is missing: nobody asked for it */
-	if (missing && (missing != length || !reaches_end(status, offset, length)))
+	if (missing && (partly || !reaches_end(status, offset, length)))
 		posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
-	if (missing == length)
+	if (missing && !partly)
 		load_range(&job, offset, length);
 	else if (missing)
 		load_gaps(&job, offset, length);
 	if (!measure(&job, offset, length) || result->resident == length || result->error)
 		return;
-	if (stop_asked())
+	/* what was on its way still, or pushed out: once more, if there is room for it */
+	missing = less(length - result->resident, result->holes);
+	if (stop_asked() || missing == 0 || !admits(&job, missing))
 		return;
 	load_gaps(&job, offset, length);
 	measure(&job, offset, length);

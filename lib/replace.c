@@ -3,18 +3,56 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define MAX_LINKS 40 /* as the kernel follows */
+
+/* Where the link PATH points, TARGET, seen from where we are. */
+static char *
+beside(const char *path, const char *target)
+{
+	const char *slash = strrchr(path, '/');
+	char *joined;
+
+	if (*target == '/' || !slash)
+		return strdup(target);
+	if (asprintf(&joined, "%.*s/%s", (int)(slash - path), path, target) < 0)
+		return NULL;
+	return joined;
+}
+
+/* The file that PATH would create: a link may point to one that is not there yet. */
+static char *
+find_absent(const char *path)
+{
+	char *found = strdup(path), *next;
+	char target[PATH_MAX];
+
+	for (int links = 0; found; links++, found = next) {
+		ssize_t length = readlink(found, target, sizeof target - 1);
+
+		if (length < 0)
+			return found;
+		target[length] = '\0';
+		next = links < MAX_LINKS ? beside(found, target) : NULL;
+		if (links == MAX_LINKS)
+			errno = ELOOP;
+		free(found);
+	}
+	return NULL;
+}
+
 int
 replace_init(struct replace *replace, const char *path)
 {
 	*replace = (struct replace){ .path = realpath(path, NULL) };
 	if (!replace->path && errno == ENOENT)
-		replace->path = strdup(path);
+		replace->path = find_absent(path);
 	return replace->path ? 0 : -1;
 }
 
@@ -26,18 +64,26 @@ is_replaceable(const char *path)
 	return stat(path, &status) < 0 || S_ISREG(status.st_mode);
 }
 
-/* The mode that a plain open(2) would give, or that the file has now. */
-static mode_t
-file_mode(const char *path)
+/* The owner, as far as we may, and the mode that the file has now, or those that a plain
+ * open(2) would give. */
+static void
+take_over(int fd, const char *path)
 {
 	struct stat status;
 	mode_t mask;
 
-	if (stat(path, &status) == 0)
-		return status.st_mode & 07777;
+	if (stat(path, &status) == 0) {
+		/* before the mode, which it may change */
+		if (fchown(fd, status.st_uid, status.st_gid) < 0 &&
+		    fchown(fd, (uid_t)-1, status.st_gid) < 0) {
+			/* then it is ours */
+		}
+		fchmod(fd, status.st_mode & 07777);
+		return;
+	}
 	mask = umask(0);
 	umask(mask);
-	return 0666 & ~mask;
+	fchmod(fd, 0666 & ~mask);
 }
 
 static void
@@ -71,7 +117,18 @@ open_temporary(struct replace *replace)
 	if (fd < 0)
 		forget_temporary(replace);
 	else
-		fchmod(fd, file_mode(replace->path));
+		take_over(fd, replace->path);
+	return fd;
+}
+
+/* A FIFO that nobody reads (ENXIO) is not waited for: nothing would end the wait. */
+static int
+open_in_place(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+	if (fd >= 0)
+		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
 	return fd;
 }
 
@@ -83,7 +140,7 @@ replace_begin(struct replace *replace)
 	if (is_replaceable(replace->path))
 		fd = open_temporary(replace);
 	else
-		fd = open(replace->path, O_WRONLY | O_CLOEXEC);
+		fd = open_in_place(replace->path);
 	if (fd < 0)
 		return -1;
 	replace->stream = fdopen(fd, "w");

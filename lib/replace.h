@@ -6,7 +6,8 @@
 
 /*
  * A file whose new content appears whole or not at all: it is written to a temporary
- * file in the same folder, which takes the file's place after an fsync(2). What is not a
+ * file in the same folder, which takes the file's place after an fsync(2), with its mode
+ * and, as far as we may, its owner. What is not a
  * regular file (/dev/null, a pipe) is written in place: a regular file must not replace it.
  */
 struct replace {
@@ -18,7 +19,7 @@ struct replace {
 /* Looks PATH up; -1 with what realpath(3) says, or ENOMEM. */
 int replace_init(struct replace *replace, const char *path);
 
-/* Opens replace->stream; -1 with what open(2) says. */
+/* Opens replace->stream; -1 with what open(2) says: ENXIO for a FIFO that nobody reads. */
 int replace_begin(struct replace *replace);
 
 /* Ends the content and puts it in place. -1 with errno where any of it failed: then the

@@ -262,7 +262,8 @@ residency_query(int fd, const struct stat *status, uint64_t offset, uint64_t len
 
 	if (!begin(fd, keeping, offset, length, residency))
 		return;
-	if (keeping != ELSEWHERE && cachestat_works())
+	/* pages of a device may hold nothing yet but the few blocks that were asked for */
+	if (keeping != ELSEWHERE && !S_ISBLK(status->st_mode) && cachestat_works())
 		ask_cachestat(fd, offset, length, residency);
 	else
 		ask_mincore(fd, offset, length, residency);

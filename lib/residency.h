@@ -34,7 +34,8 @@ struct residency {
 /*
  * Looks at LENGTH bytes from OFFSET (within the file's size) of FD. Chooses the
  * method: mincore where cachestat is missing (ENOSYS), blocked by a sandbox
- * (EPERM) or blind (overlayfs, FUSE passthrough), and then only where mincore
+ * (EPERM) or blind (overlayfs, FUSE passthrough), or counts pages that hold nothing (block
+ * devices), and then only where mincore
  * tells us the truth. Thread-safe. May set O_NOATIME on FD.
  */
 void residency_query(int fd, const struct stat *status, uint64_t offset, uint64_t length,

@@ -167,12 +167,15 @@ explain_status(char *reason, const struct run *run, int wait_status)
 static int
 finish(struct run *run, pid_t pid, char *reason)
 {
-	int wait_status = 0;
+	int wait_status = 0, error;
 
 	if (collect(run) < 0 || await(pid, &wait_status) < 0) {
+		error = errno;
 		child_end(pid, &wait_status);
 		if (stop_asked())
 			return explain_stop(reason);
+		if (!run->samples->problem) /* it is not its output */
+			return explain(reason, "%s: %s", run->name, strerror(error));
 		return explain_problem(reason, run->name, run->samples);
 	}
 	if (wait_status != 0)

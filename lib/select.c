@@ -2,8 +2,10 @@
 #include "select.h"
 
 #include <fnmatch.h>
-#include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "status.h"
 
 #define FIELD(name) offsetof(struct select, name)
 
@@ -23,6 +25,46 @@ const struct opts_option select_options[] = {
 	{ 0, "count-links", NULL, opts_flag, FIELD(count_links), "count each hard link" },
 	{ 0 },
 };
+
+static int
+by_name(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* A name that is there twice among the operands and the list's; NULL where none is. */
+static const char *
+repeated(const struct select *select, char **operands, size_t count)
+{
+	const char **names = calloc(count + 1, sizeof *names), *found = NULL;
+
+	if (!names)
+		return NULL;
+	memcpy(names, operands, count * sizeof *names);
+	if (select->files_from)
+		names[count++] = select->files_from;
+	qsort(names, count, sizeof *names, by_name);
+	for (size_t i = 1; i < count && !found; i++)
+		if (strcmp(names[i - 1], names[i]) == 0)
+			found = names[i];
+	free(names);
+	return found;
+}
+
+int
+select_check(const struct select *select, enum out_format format, char **operands, size_t count)
+{
+	const char *twice;
+
+	if (count == 0 && !select->files_from)
+		return opts_misuse("no file, folder or block device given");
+	if (select->nul && !select->files_from)
+		return opts_misuse("-0 is about the list of --files-from, which is not given");
+	/* two samples of a metric with the same labels: Prometheus refuses all of them */
+	if (format == OUT_PROM && (twice = repeated(select, operands, count)))
+		return opts_misuse("%s is given twice: in prom, each name has one row", twice);
+	return STATUS_DONE;
+}
 
 /* As find -path does, "*" and "?" match slashes too. */
 static bool

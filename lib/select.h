@@ -3,6 +3,7 @@
 #define HOTSET_SELECT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "num.h"
@@ -29,6 +30,13 @@ struct select {
 	}
 
 extern const struct opts_option select_options[];
+
+/*
+ * Whether the COUNT operands go with the options: reports what does not, and returns
+ * STATUS_UNKNOWN for it, else STATUS_DONE.
+ */
+int
+select_check(const struct select *select, enum out_format format, char **operands, size_t count);
 
 /*
  * Whether the globs let the file at PATH (whose last component is NAME) in. A

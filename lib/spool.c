@@ -2,15 +2,18 @@
 #include "spool.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "list.h"
 #include "stop.h"
+
+#define MOST (64 << 20) /* bytes: it takes memory that nobody else can have */
 
 static int
 write_all(int fd, const char *bytes, size_t length)
@@ -30,6 +33,7 @@ static int
 copy(int from, int to)
 {
 	char buffer[4096];
+	size_t copied = 0;
 	ssize_t n;
 
 	for (;;) {
@@ -43,6 +47,11 @@ copy(int from, int to)
 			continue;
 		if (n <= 0)
 			return (int)n;
+		copied += (size_t)n;
+		if (copied > MOST) {
+			errno = EFBIG;
+			return -1;
+		}
 		if (write_all(to, buffer, (size_t)n) < 0)
 			return -1;
 	}
@@ -51,21 +60,35 @@ copy(int from, int to)
 const char *
 spool_list(const char *name, char path[static SPOOL_PATH])
 {
-	bool standard = strcmp(name, "-") == 0;
+	struct list list;
 	struct stat status;
-	int from, to, failed;
+	int to, error = 0;
 
-	if (!standard && stat(name, &status) == 0 && S_ISREG(status.st_mode))
+	if (strcmp(name, "-") != 0 && stat(name, &status) == 0 && S_ISREG(status.st_mode))
 		return name;
-	from = standard ? STDIN_FILENO : open(name, O_RDONLY | O_CLOEXEC);
-	if (from < 0)
+	if (list_open(&list, name, false) < 0)
 		return NULL;
 	to = memfd_create("list", MFD_CLOEXEC);
-	failed = to < 0 || copy(from, to) < 0;
-	if (!standard)
-		close(from);
-	if (failed)
+	if (to < 0 || copy(list.fd, to) < 0)
+		error = errno;
+	list_close(&list);
+	if (error) {
+		if (to >= 0)
+			close(to);
+		errno = error;
 		return NULL;
+	}
 	snprintf(path, SPOOL_PATH, "/proc/self/fd/%d", to);
 	return path;
+}
+
+const char *
+spool_error(int error)
+{
+	if (error == EFBIG)
+		return "more than 64 MiB, which would be kept in memory: give a list of this size "
+		       "as a file";
+	if (error == EINTR)
+		return "stopped before all of it was read";
+	return strerror(error);
 }

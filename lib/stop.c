@@ -20,34 +20,64 @@ note(int signal)
 }
 
 /*
- * The signals stay blocked but for the sleep, which unblocks them in the same
- * step: a signal between a look at the mark and the sleep is not lost. Work
+ * Signals that ask for a stop stay blocked but for the sleep, which unblocks them
+ * in the same step: a signal between a look at the mark and the sleep is not lost. Work
  * that never sleeps looks at the mark through stop_asked, which lets what is
  * pending in.
  */
 static sigset_t caught, before;
 
+static const struct {
+	int signal;
+	void (*handler)(int);
+	bool blocked;   /* as above */
+	bool ignorable; /* who started us may have it ignored */
+} signals[] = {
+	{ SIGINT, note, true, false },
+	{ SIGTERM, note, true, false },
+	{ SIGALRM, note, true, false },
+	/* nohup(1) */
+	{ SIGHUP, note, true, true },
+	{ SIGPIPE, note, false, true },
+	/* the write fails instead */
+	{ SIGXFSZ, SIG_IGN, false, false },
+	/* ignored, it would take the status of children */
+	{ SIGCHLD, SIG_DFL, false, false },
+};
+#define SIGNALS (sizeof signals / sizeof *signals)
+
 /* As they were before stop_catch, for a child that runs another program. */
-static const int caught_signals[] = { SIGINT, SIGTERM, SIGALRM };
-#define CAUGHT (sizeof caught_signals / sizeof *caught_signals)
-static struct sigaction old_actions[CAUGHT];
+static struct sigaction old_actions[SIGNALS];
 static sigset_t old_mask;
 static bool catching;
+
+/* Whether the signal stays ignored. */
+static bool
+is_left(size_t i)
+{
+	return signals[i].ignorable && old_actions[i].sa_handler == SIG_IGN;
+}
 
 void
 stop_catch(uint64_t timeout)
 {
-	struct sigaction action = { .sa_handler = note };
 	struct itimerval limit = { 0 };
 
 	sigemptyset(&caught);
-	for (size_t i = 0; i < CAUGHT; i++)
-		sigaddset(&caught, caught_signals[i]);
+	for (size_t i = 0; i < SIGNALS; i++) {
+		sigaction(signals[i].signal, NULL, &old_actions[i]);
+		if (signals[i].blocked && !is_left(i))
+			sigaddset(&caught, signals[i].signal);
+	}
 	pthread_sigmask(SIG_BLOCK, &caught, &old_mask);
 	before = old_mask;
-	for (size_t i = 0; i < CAUGHT; i++) {
-		sigdelset(&before, caught_signals[i]);
-		sigaction(caught_signals[i], &action, &old_actions[i]);
+	for (size_t i = 0; i < SIGNALS; i++) {
+		struct sigaction action = { .sa_handler = signals[i].handler };
+
+		if (sigismember(&caught, signals[i].signal))
+			sigdelset(&before, signals[i].signal);
+		if (!is_left(i))
+			sigaction(signals[i].signal, &action, NULL);
 	}
 	catching = true;
 	if (timeout) {
@@ -64,8 +94,8 @@ stop_restore(void)
 {
 	if (!catching)
 		return;
-	for (size_t i = 0; i < CAUGHT; i++)
-		sigaction(caught_signals[i], &old_actions[i], NULL);
+	for (size_t i = 0; i < SIGNALS; i++)
+		sigaction(signals[i].signal, &old_actions[i], NULL);
 	pthread_sigmask(SIG_SETMASK, &old_mask, NULL);
 }
 
@@ -115,7 +145,5 @@ stop_sleep(uint64_t deadline, int fd)
 int
 stop_status(int otherwise)
 {
-	if (asked == SIGINT || asked == SIGTERM)
-		return 128 + asked;
-	return otherwise;
+	return asked && asked != SIGALRM ? 128 + asked : otherwise;
 }

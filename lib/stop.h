@@ -6,13 +6,16 @@
 #include <stdint.h>
 
 /*
- * Ends long work cleanly: SIGINT, SIGTERM and a time limit only leave a mark,
- * and interrupt sleeping system calls. The work looks at the mark, undoes its
+ * Ends long work cleanly: SIGINT, SIGTERM, SIGHUP, SIGPIPE and a time limit only leave a
+ * mark, and interrupt sleeping system calls. The work looks at the mark, undoes its
  * side effects and prints what it has.
  */
 
-/* Catches SIGINT and SIGTERM, and after TIMEOUT nanoseconds (0: never) SIGALRM.
- * SIGPIPE ends the process by itself, as a shell expects (status 141). */
+/*
+ * Catches these, and after TIMEOUT nanoseconds (0: never) SIGALRM. SIGHUP and SIGPIPE
+ * stay ignored where they are. A file that grows beyond its limit (SIGXFSZ) is an error
+ * of write(2), and children can be waited for whatever SIGCHLD was.
+ */
 void stop_catch(uint64_t timeout);
 
 /* In a child, before it runs another program: signals as they were before stop_catch

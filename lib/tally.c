@@ -81,8 +81,15 @@ tally_file(struct tally *tally, const struct each_file *file)
 		single.already = preload->already;
 		single.read = preload->read;
 		single.resident = preload->resident;
+		single.holes = preload->holes;
 	}
 	tally_add(tally, &single);
+}
+
+static void
+add_bytes(struct tally *tally, uint64_t *sum, uint64_t more)
+{
+	tally->beyond |= __builtin_add_overflow(*sum, more, sum);
 }
 
 void
@@ -93,11 +100,13 @@ tally_add(struct tally *tally, const struct tally *more)
 	tally->hidden += more->hidden;
 	tally->elsewhere += more->elsewhere;
 	tally->skipped_files += more->skipped_files;
-	tally->size += more->size;
-	tally->already += more->already;
-	tally->read += more->read;
-	tally->resident += more->resident;
-	tally->skipped += more->skipped;
+	tally->beyond |= more->beyond;
+	add_bytes(tally, &tally->size, more->size);
+	add_bytes(tally, &tally->already, more->already);
+	add_bytes(tally, &tally->read, more->read);
+	add_bytes(tally, &tally->resident, more->resident);
+	add_bytes(tally, &tally->holes, more->holes);
+	add_bytes(tally, &tally->skipped, more->skipped);
 	if (more->end && (!tally->end || more->start < tally->start))
 		tally->start = more->start;
 	if (more->end > tally->end)
@@ -108,12 +117,12 @@ int
 tally_row(const struct tally *tally, const char *path, struct out *out)
 {
 	/* where no file could be measured, these figures are not 0 */
-	bool known = tally->size > 0 || tally->failed == 0;
+	bool known = !tally->beyond && (tally->size > 0 || tally->failed == 0);
 	double seconds = (double)(tally->end - tally->start) / NSEC;
 	struct out_value values[FIELDS] = {
 		[F_PATH] = out_string(path),
 		[F_FILES] = out_number(tally->files),
-		[F_SKIPPED] = out_number(tally->skipped),
+		[F_SKIPPED] = tally->beyond ? out_unknown : out_number(tally->skipped),
 		[F_FAILED] = out_number(tally->failed),
 	};
 

@@ -2,6 +2,7 @@
 #ifndef HOTSET_TALLY_H
 #define HOTSET_TALLY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "each.h"
@@ -24,7 +25,9 @@ struct tally {
 
 	/* Bytes, of the files that could be measured. */
 	uint64_t size, already, read, resident;
+	uint64_t holes;   /* of tmpfs, which are not cached */
 	uint64_t skipped; /* of any file */
+	bool beyond;      /* a sum in bytes is more than 64 bits hold: none is known */
 
 	uint64_t start, end; /* stop_now; end 0: nothing happened */
 };

@@ -33,9 +33,12 @@ help_and_version() {
 	done
 }
 
+patient='timeout -s KILL 10' # what hangs may be deaf to other signals
+
 mistakes() {
-	for option in -Z --no-such-option --help=x -o --output --format=nonsense --timeout=5x; do
-		run "$exe" "$option" </dev/null
+	for option in -Z --no-such-option --help=x -o --output --format=nonsense --timeout=5x \
+		--timeout=0.0000000001; do
+		run $patient "$exe" "$option" </dev/null
 		fails "mistake $option" 3
 	done
 }
@@ -124,9 +127,45 @@ files() {
 report"
 	run job -o "$TMP/out/missing/report"
 	like "$tool -o in a folder that is missing" "$status:$out:$err" "[1-9]*::$tool: *missing*"
+	rm "$TMP/out/link"
+	ln -s ../out/new "$TMP/out/link"
+	run job -f json -o "$TMP/out/link"
+	is "$tool -o through a link to nowhere" "$status:$out$err" "0:"
+	ok "$tool -o: that link is left too" [ -L "$TMP/out/link" ]
+	ok "$tool -o: its target is there" [ -s "$TMP/out/new" ]
+	ln -s loop "$TMP/out/loop"
+	run job -o "$TMP/out/loop"
+	like "$tool -o through a loop of links" "$status:$out:$err" "[1-9]*::$tool: *loop*"
+	owner
+	pipes
 	rm -r "$TMP/out"
 	device
 	full_disk
+}
+
+owner() {
+	if ! chown 65534:65534 "$TMP/out/report" 2>/dev/null; then
+		skip "$tool -o: the owner of a report" "needs root"
+		return
+	fi
+	chmod 640 "$TMP/out/report"
+	run job -o "$TMP/out/report"
+	is "$tool -o: the report stays its owner's" \
+		"$status:$(stat -c %u:%g:%a "$TMP/out/report")" "0:65534:65534:640"
+}
+
+pipes() {
+	mkfifo "$TMP/out/fifo"
+	runner=$patient
+	run job -o "$TMP/out/fifo"
+	like "$tool -o to a FIFO that nobody reads" "$status:$out:$err" \
+		"[1-3]::$tool: */fifo: nobody reads it*"
+	exec 4<>"$TMP/out/fifo"
+	run job -f json -o "$TMP/out/fifo"
+	is "$tool -o to a FIFO" "$status:$out$err" "0:"
+	like "$tool -o to a FIFO: the report" "$(dd bs=65536 count=1 2>/dev/null <&4)" "{*}"
+	exec 4<&-
+	runner=
 }
 
 # a device of our own: a tool that replaced it must not do so with the system's
@@ -194,14 +233,53 @@ END
 # With -q standard error holds errors only: an error there is never success.
 honest() {
 	saved=$file
-	for file in "$TMP/tree/missing" "$TMP/tree/file/x" "$TMP/secret" "$(printf %5000s x)"; do
+	for file in "$TMP/tree/missing" "$TMP/tree/file/x" "$(printf %5000s x)"; do
 		run job -q
 		like "$tool: an error is no success: $(printf %.30s "$file")" \
 			"$status:${err:+error}" "[1-9]*:error"
 	done
+	echo old >"$TMP/report"
+	run job -o "$TMP/report" # of nothing at all
+	is "$tool: where all fails the old report stays" "$(cat "$TMP/report")" old
 	file=$saved
 	run "$exe" </dev/null
 	fails "no operand" 3
+	secret
+	run job -f prom "$file"
+	fails "an operand twice in prom" 3
+	run job -f prom -T "$file"
+	fails "an operand that is the list's name, in prom" 3
+	run job -f tsv "$file"
+	like "$tool: an operand twice in tsv" "$status:$err" "[01]:*"
+	lists
+}
+
+secret() {
+	(umask 077 && echo secret >"$TMP/secret")
+	if [ "$(id -u)" -eq 0 ]; then
+		cp "$exe" "$TMP/anybody"
+		runner=as_nobody exe=$TMP/anybody
+	else
+		chmod 000 "$TMP/secret"
+	fi
+	saved=$file file=$TMP/secret
+	run job -q
+	like "$tool: a file that may not be read" "$status:$err" \
+		"[1-9]*:$tool: $TMP/secret: Permission denied*"
+	rm -f "$TMP/secret"
+	runner='' exe=$BUILD/$tool file=$saved
+}
+
+# What is no list ends, at the time limit at the latest, and takes no memory.
+lists() {
+	mkfifo "$TMP/names"
+	run $patient "$exe" -t 0.3 -T "$TMP/names"
+	like "$tool: a list that nobody writes" "$status:$err" "[1-3]:$tool: *"
+	rm "$TMP/names"
+	run $patient "$exe" -t 0.5 -T /dev/zero
+	like "$tool: a list without end" "$status:$err" "[1-3]:$tool: /dev/zero: *"
+	run $patient "$exe" -t 0.5 -T - </dev/zero
+	like "$tool: standard input without end" "$status:$err" "[1-3]:$tool: -: *"
 }
 
 everything() {

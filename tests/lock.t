@@ -116,6 +116,9 @@ is "text: rows and their total, twice, under one heading" \
 1 a
 1 b
 2 total"
+run "$lock" -t 0.000001 -f kv a
+is "one too short for anything" "$status:$out" "2:"
+like "and it is said" "$err" "lock: nothing is pinned: *--timeout*"
 run "$lock" -t 0.2 -f json -o report a
 is "a report in a file is the last one" "$status:$(sed 's/.*"state":"//' report)" '0:released"}'
 mkfifo names
@@ -176,6 +179,14 @@ pid=
 is "a signal is passed on to the command, and its status back" "$status" 9
 run "$lock" -t 0.3 a -- sleep 20
 is "when the time is over, it is ended" "$status" 143
+# shellcheck disable=SC2016 # the inner shell's
+run timeout 20 "$lock" -t 0.5 a -- sh -c 'trap "\"$1\" --evict a; \"$1\" a >seen" TERM
+	while :; do sleep 0.05; done' sh "$pages"
+is "also one that ignores SIGTERM" "$status" 137
+is "all was let go before" "$(cat seen)" 0/301
+run "$enosys" mlock=ENOMEM -- "$lock" -t 5 -f kv b -- touch ran
+like "it does not run where nothing could be pinned" "$status:$(ls ran 2>/dev/null):$err" \
+	"2::*lock: nothing is pinned*"
 
 ### Refusals
 
@@ -227,6 +238,21 @@ run limited b
 is "what may be locked is pinned, without privilege" "$status:$(row)" \
 	"0:1 $((5 * page)) $((5 * page))  0  pinned"
 
+# a soft limit below the hard one
+if [ "$(id -u)" -eq 0 ]; then
+	chmod 644 a
+	run prlimit --memlock=65536:8388608 -- setpriv --reuid=65534 --regid=65534 \
+		--clear-groups --inh-caps=-all "$lock" -f kv a -- sh -c 'ulimit -l'
+else
+	run prlimit --memlock=65536:8388608 -- "$lock" -f kv a -- sh -c 'ulimit -l'
+fi
+like "the soft limit is raised for us, not for the command" "$status:$out:$err" \
+	"0:64:*state=pinned*"
+truncate -s 64M wide
+run sh -c 'ulimit -v 40000; exec "$@"' sh "$lock" -t 5 -f kv wide
+like "too little address space is called that" "$status:$err" "2:lock: wide: *ulimit -v*"
+rm wide
+
 ### In part
 
 run "$lock" -t 0.2 -f kv missing
@@ -235,8 +261,40 @@ run "$lock" -t 0.2 -f kv missing a
 is "among others" "$status:$(row 1):$err" \
 	"1:1 $((301 * page)) $((301 * page))  0  pinned:lock: missing: No such file or directory"
 run "$enosys" mlock=ENOMEM -- "$lock" -t 0.2 -f kv b
-is "what cannot be locked is not claimed" "$status:$(row)" "1:1 $((5 * page)) 0  0  partial"
-like "and said" "$err" "lock: b: *"
+is "what cannot be locked is not claimed" "$status:$(row)" "2:1 $((5 * page)) 0  0  partial"
+like "and said" "$err" "lock: b: *lock: nothing is pinned"
+"$pages" --evict b
+run "$enosys" pread64=EIO -- "$lock" -t 0.2 -f kv b
+is "what cannot be read is not pinned" "$status:$(row)" "2:1 $((5 * page)) 0  0  partial"
+like "and said too" "$err" "lock: b: I/O error*"
+if [ "$(id -u)" -eq 0 ]; then
+	run chroot "$TMP" /lock -t 0.2 -f kv --max 100M /w/a
+	is "without /proc it is not known what is pinned" "$status:$(row):$(row 2)" \
+		"0:1 $((301 * page))   0  pinned:1 $((301 * page)) 0    released"
+else
+	skip "without /proc it is not known what is pinned" "needs root"
+fi
+
+### tmpfs
+
+if [ "$(stat -f -c %T /dev/shm 2>/dev/null)" = tmpfs ] && [ -w /dev/shm ]; then
+	shm=$(mktemp -d /dev/shm/hotset.XXXXXX)
+	on_exit "rm -rf $shm"
+	truncate -s $((10 * page)) "$shm/sparse"
+	run "$lock" -t 0.2 -f kv b "$shm/sparse"
+	is "holes in tmpfs are not pinned" "$status:$(row):$(row 2)" \
+		"1:1 $((5 * page)) $((5 * page))  0  pinned:1 $((10 * page)) 0  0  partial"
+	is "nor filled" "$(stat -c %b "$shm/sparse")" 0
+	is "and it is said" "$err" \
+		"lock: $shm/sparse: not pinned: it has holes, which tmpfs would fill for good"
+	rm "$shm/sparse"
+	truncate -s 9223372036854775807 "$shm/1" "$shm/2"
+	run "$lock" -f kv --dry-run "$shm"
+	is "sizes whose sum is more than 64 bits hold" "$status:$(row)" "2:2      refused"
+	like "are refused" "$err" "*lock: refused: more than 2^64 bytes asked, *"
+else
+	skip "holes in tmpfs" "needs a writable /dev/shm"
+fi
 run "$enosys" mlock2=EPERM -- "$lock" -t 0.2 -f kv b
 is "a sandbox without mlock2" "$status:$(row)" "0:1 $((5 * page)) $((5 * page))  0  pinned"
 
@@ -252,6 +310,32 @@ if has_cgroup; then
 	in_cgroup 64M "$lock" -t 0.2 -f kv a
 	is "what fits is pinned" "$status:$(row):$(value limit_bytes)" \
 		"0:1 $((301 * page)) $((301 * page))  0  pinned:16777216"
+	"$pages" --evict a
+	# shellcheck disable=SC2016 # the inner shell's
+	in_cgroup 64M sh -c '"$1" a >/dev/null 2>&1 & tries=100
+		while tries=$((tries - 1)) && [ $tries -gt 0 ]; do
+			"$1" -f kv --dry-run b >out 2>/dev/null
+			! grep -qx limit_bytes=16777216 out || { sleep 0.05; continue; }
+			break
+		done
+		kill $!; wait; cat out' sh "$lock"
+	is "what others have locked is a part of the share" \
+		"$(value limit_bytes)" $((16777216 - 301 * page))
+	truncate -s 62M huge
+	"$pages" --evict huge
+	in_cgroup 64M "$lock" -f kv --dry-run --max 100% huge
+	is "more than what is free is refused, whatever the share" "$status:$(row)" \
+		"2:1 65011712     refused"
+	like "the message names that" "$err" \
+		"lock: refused: 62M (65011712 bytes) not in memory yet, * free or idle of the limit of memory cgroup $group, 64M: *"
+	tries=5
+	status=
+	while [ "$status" != 0 ] && [ $tries -gt 0 ]; do
+		tries=$((tries - 1))
+		cat huge >/dev/null
+		in_cgroup 64M "$lock" -f kv --dry-run --max 100% huge
+	done
+	is "what is in memory already takes no room" "$status:$err" "0:lock: 62M may be pinned"
 	rm huge
 else
 	skip "memory cgroups" "needs root and a writable version 1 hierarchy"

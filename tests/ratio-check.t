@@ -213,6 +213,10 @@ chmod 644 "$TMP/bin/hitratio"
 run "$check" -w 90
 like "it may not be run" "$status $out" "3 UNKNOWN: hitratio is neither *"
 
+hitratio 'printf "hits\tmisses\n9\t1\n"'
+run env --ignore-signal=CHLD "$check" -w 90 1 1
+like "with SIGCHLD ignored" "$status $out" "0 OK: *(9 hits, 1 misses) |*"
+
 # shellcheck disable=SC2016
 hitratio 'sleep 60 & echo $! >"${0%/*}/pid"; wait; echo never'
 run timeout 10 "$check" -t 500ms -w 90
@@ -245,6 +249,12 @@ status=0
 wait "$started" || status=$?
 like "SIGTERM" "$status $(cat "$TMP/line")" "143 UNKNOWN: stopped by a signal |*"
 ok "SIGTERM: no process is left" gone "$(cat "$TMP/bin/pid")"
+start
+kill -HUP "$started"
+status=0
+wait "$started" || status=$?
+like "SIGHUP" "$status $(cat "$TMP/line")" "129 UNKNOWN: stopped by a signal |*"
+ok "SIGHUP: no process is left" gone "$(cat "$TMP/bin/pid")"
 start
 kill -KILL "$started"
 wait "$started" 2>/dev/null

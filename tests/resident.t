@@ -102,6 +102,21 @@ truncate -s 1T sparse
 counts "a sparse file of 1 TiB" "1 0/$((1099511627776 / page)) 0 0 cachestat 0" r sparse
 rm sparse
 
+# sums that no number holds
+if command -v perl >/dev/null && mkdir -p big && mount -t tmpfs none big 2>/dev/null; then
+	on_exit "umount -l '$TMP/w/big' 2>/dev/null"
+	perl -e 'for (1..3) { open F, ">", "big/$_"; truncate F, 0x7fffffffffffffff or die }'
+	run timeout 60 "$resident" -f json big
+	like "a sum that is too large is unknown" "$status:$out" \
+		'0:*"files":3,"size_bytes":null,*"resident_pages":0,*'
+	run timeout 60 "$resident" big/1 big/2 big/3
+	like "and so it is in the total" "$(printf '%s\n' "$out" | tail -n 1 | tr -s ' ')" \
+		"* 3 - 0B 0.00% *total"
+	umount big
+else
+	skip "a sum that is too large" "needs root and perl"
+fi
+
 ### Selection
 
 counts "--include" "1 4/4 0 0 cachestat 0" r --include a tree
@@ -150,8 +165,34 @@ counts "a list with NUL" "2 4/5 0 0 cachestat 0" r -0 -T list
 list 'tree/a\0b\ntree/b\n'
 counts "NUL in a list of lines" "1 1/4 0 1 cachestat 1" r -T list
 counts "a list and operands" "1 1/4 0 1 cachestat 1" r --files-from=list
+long=$(printf '%5000s' '' | tr ' ' x)
+list '%s\ntree/b\n' "$long"
+counts "a name that is too long, and one that is not" "1 1/4 0 1 cachestat 1" r -T list
+like "it is named by how it begins" "$err" "resident: xxxxxxxx*xxx: File*too long*"
+# more than may be taken, with 300 names between
+mkfifo zeros
+{
+	head -c 200M /dev/zero | tr '\0' x
+	echo
+	echo tree/b
+} >zeros &
+# shellcheck disable=SC3045 # every sh on Linux has ulimit -v
+(ulimit -v 100000 && run r -T zeros; printf '%s\n' "$status $out" >limited)
+is "a name of 200 MiB takes no memory" \
+	"$(sed -n '1s/ .*//p; s/^files=//p; s/^errors=//p' limited | tr '\n' ' ')" "1 1 1 "
+rm zeros
+run "$resident" -f tsv -T /dev/null
+like "tsv without rows has its heading" "$status:$out" "0:path*"
 list ''
 counts "an empty list" "0 0/0 0 0  0" r -T list
+# what failed has no figures, least of all those of a file before it
+(mkdir many && cd many && for i in $(seq 3000); do echo >"$i"; done)
+{ seq -f many/%g 2000; seq -f many/none%g 900; seq -f many/%g 2001 3000; } >list
+run "$BUILD/warm" -f kv -T list
+is "warm: files and names of none in a list" \
+	"$(value files) $(value failed_files) $(value size_bytes) $status" "3000 900 3000 1"
+counts "files and names of none in a list" "3000 3000/3000 0 900 cachestat 1" r -T list
+rm -r many
 run r -T missing tree
 is "no such list: status" "$status" 2
 is "no such list: message" "$err" "resident: missing: No such file or directory"
@@ -193,6 +234,42 @@ wait "$reader"
 is "SIGTERM: status" $? 143
 like "SIGTERM: partial totals" "$(cat term.out)" "*path=fifo*files=1*"
 exec 8>&-
+
+# what ends it while it waits for the rest of its list, and a report is on the way
+mkdir reports
+echo old >reports/report
+for signal in HUP:129 TERM:143 INT:130; do
+	# (a background job ignores INT unless it says otherwise, as resident does)
+	"$resident" -o reports/report -T fifo 2>/dev/null &
+	reader=$!
+	exec 8>fifo
+	sleep 0.3
+	kill -"${signal%:*}" "$reader"
+	status=0
+	wait "$reader" || status=$?
+	exec 8>&-
+	is "SIG${signal%:*}: the old report alone is left" \
+		"$status $(cd reports && grep . ./*)" "${signal#*:} old"
+done
+(trap '' HUP && exec "$resident" -f kv -T fifo) >hup.out 2>&1 &
+reader=$!
+exec 8>fifo
+sleep 0.3
+kill -HUP "$reader"
+echo tree/a >&8
+exec 8>&-
+wait "$reader"
+is "SIGHUP that is ignored stays so" "$? $(sed -n 's/^files=//p' hup.out)" "0 1"
+{ sleep 0.2; status=0; "$resident" -o reports/report missing tree 2>&1 >/dev/null || status=$?
+	echo $status >pipe.out; } | :
+is "SIGPIPE of a message: the old report alone is left" \
+	"$(cat pipe.out) $(cd reports && grep . ./*)" "141 old"
+# shellcheck disable=SC3045 # every sh on Linux has ulimit -f
+err=$(ulimit -f 0; status=0; "$resident" -o reports/report tree 2>&1 || echo "status $?")
+like "a report beyond the limit of a file's size is an error" "$err" \
+	"resident: *reports/report: File*large*
+status 2"
+is "beyond the limit: the old report alone is left" "$(cd reports && grep . ./*)" old
 
 ### Trees
 
@@ -408,11 +485,21 @@ if device=$(losetup -f --show raw.img 2>mount.err); then
 	on_exit "losetup -d $device"
 	exec 9<"$device" # the page cache of a device goes when nobody has it open
 	warm "$device" 3 5 $(((1 << 20) / page))
-	counts "a block device" "1 5/$(((1 << 20) / page)) 0 0 cachestat 0" r "$device"
+	counts "a block device" "1 5/$(((1 << 20) / page)) 0 0 mincore 0" r "$device"
 	is "its size" "$(value size_bytes)" $((1 << 20))
 	counts "a block device by mincore" "1 5/$(((1 << 20) / page)) 0 0 mincore 0" \
 		"$enosys" cachestat -- "$resident" -f kv "$device"
 	exec 9<&-
+	# blocks smaller than a page: pages of the device that hold some of their blocks only
+	if command -v mkfs.ext4 >/dev/null && mkfs.ext4 -q -b 1024 "$device" 2>mount.err &&
+		mounted small "$device"; then
+		truncate -s 100k small/file
+		ls -laR small >/dev/null
+		counts "a device with a file system: what mincore says" \
+			"1 $("$pages" "$device") 0 0 mincore 0" r "$device"
+	else
+		skip "a device with a file system" "$(cat mount.err)"
+	fi
 else
 	skip "block devices" "$(cat mount.err)"
 fi

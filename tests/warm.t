@@ -110,6 +110,11 @@ is "those pages" "$("$pages" --map large | cut -c 300-321)" 01111111111111111111
 loads "bytes within a page" "1 10 0 10 10 0 0 0" -p $((page - 5)):10 large
 is "two more pages" "$("$pages" large)" 22/701
 
+file large 700 1
+half large 1 1
+loads "bytes across two pages, of which one is there" "1 10 5 5 10 0 0 0" --min 100 -p $((page - 5)):10 large
+is "the other one came" "$("$pages" large)" 2/701
+
 : >empty
 loads "an empty file" "1 0 0 0 0 0 0 0" empty
 is "has no ratio" "$(value ratio)" ""
@@ -118,6 +123,18 @@ loads "and is all there" "1 0 0 0 0 0 0 0" --min 100 empty
 truncate -s $((300 * page)) sparse
 loads "a hole" "1 $((300 * page)) 0 $((300 * page)) $((300 * page)) 0 0 0" sparse
 rm sparse
+if [ "$(stat -f -c %T /dev/shm 2>/dev/null)" = tmpfs ] && [ -w /dev/shm ]; then
+	shm=$(mktemp -d /dev/shm/hotset.XXXXXX)
+	on_exit "rm -rf $shm"
+	head -c $((2 * page)) /dev/urandom >"$shm/sparse"
+	truncate -s $((10 * page)) "$shm/sparse"
+	loads "a hole in tmpfs does not come in" \
+		"1 $((10 * page)) $((2 * page)) $((8 * page)) $((2 * page)) 0 0 1" "$shm/sparse"
+	is "and it is said why" "$err" \
+		"warm: 32K ($((8 * page)) bytes) are holes of files in tmpfs, which are not cached"
+else
+	skip "holes in tmpfs" "needs a writable /dev/shm"
+fi
 
 ### Folders
 
@@ -224,6 +241,14 @@ hot first 200
 loads "what is there already takes nothing from the budget" \
 	"1 $((200 * page)) $((200 * page)) 0 $((200 * page)) 0 0 0" --budget 0 first
 loads "no budget" "1 $((200 * page)) 0 0 0 $((200 * page)) 0 1" --budget 0 second
+if "$BUILD/resident" -f kv first | grep -q '^method=cachestat'; then
+	cold second
+	run "$enosys" mincore -- "$warm" -f kv --budget 0 second
+	is "what is skipped is not measured once more" "$(figures)" \
+		"1 $((200 * page)) 0 0 0 $((200 * page)) 0 1"
+else
+	skip "what is skipped is not measured once more" "needs cachestat (Linux 6.5)"
+fi
 loads "--min that does not hold" "1 $((200 * page)) 0 0 0 $((200 * page)) 0 2" --budget 0 --min 1 second
 like "--min is explained" "$err" "warm: second: 0.00% is in memory, --min asks for 1%*"
 loads "--min that holds" "1 $((200 * page)) 0 $((200 * page)) $((200 * page)) 0 0 0" --min 100 second
@@ -242,8 +267,8 @@ if has_cgroup; then
 	ok "with a larger budget it is read, and what stayed is told" \
 		[ "${resident:-536870912}" -le 67108864 ]
 	is "that is no success" "$status $killed" "1 0"
-	# all of it, and what was evicted meanwhile once more
 	ok "all that was read is told" [ "$(value read_bytes)" -ge 536870912 ]
+	ok "that is within the budget" [ "$(value read_bytes)" -le $((600 << 20)) ]
 	like "and it is said" "$err" "warm: * did not stay in memory: *"
 	in_cgroup 64M "$warm" -f kv --budget 600M --min 90 huge
 	is "nor is it 90 %" "$status $killed" "2 0"

@@ -207,6 +207,8 @@ test_container(void)
 	errno = 0;
 	ok(cgroup_read(tree, &cgroup) == -1 && errno == ENOENT,
 	    "a sibling with a longer name is not ours");
+	put("/proc/self/cgroup", "4:memory:");
+	ok(cgroup_read(tree, &cgroup) == -1 && errno == ENOENT, "an empty name");
 	put("/proc/self/cgroup", "4:memory:/../x\n");
 	put("/proc/self/mountinfo",
 	    "35 31 0:32 / /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n");
@@ -221,6 +223,49 @@ test_container(void)
 		has_level(&cgroup, 0, "/sys/fs/cgroup", M),
 	    "a mount from outside of it shows an ancestor");
 	cgroup_free(&cgroup);
+}
+
+static void
+test_unknown(void)
+{
+	struct num_share share = { .percent = 25 };
+	struct cgroup cgroup;
+	struct budget budget;
+	uint64_t bytes;
+
+	begin_tree("unknown");
+	put("/proc/self/cgroup", "0::/a\n");
+	put("/proc/self/mountinfo", v2_mounts);
+	put("/proc/meminfo",
+	    "MemTotal: 4194304 kB\nMemFree: 1048576 kB\nInactive(file): 0 kB\n"
+	    "Mlocked: 2048 kB\n");
+	ok(budget_read(tree, &budget) == 0 && budget.room == 896 * M && budget.locked == 2 * M,
+	    "no files, no limits");
+	budget_free(&budget);
+	put("/sys/fs/cgroup/a/memory.max", "536870912\n");
+	ok(cgroup_read(tree, &cgroup) == 0 && cgroup_limits_known(&cgroup) &&
+		!cgroup_room_known(&cgroup),
+	    "a limit, and a usage that cannot be read");
+	cgroup_free(&cgroup);
+	ok(budget_read(tree, &budget) == 0 && budget.whole == 512 * M &&
+		budget.room == BUDGET_UNKNOWN,
+	    "then the room is unknown");
+	budget_free(&budget);
+	put("/sys/fs/cgroup/a/memory.current", "1048576\n");
+	put("/sys/fs/cgroup/a/memory.stat", "inactive_file 0\nunevictable 4096\n");
+	ok(budget_read(tree, &budget) == 0 && budget.room == (512 - 1 - 32) * M &&
+		budget.locked == 4096,
+	    "with the usage it is known");
+	budget_free(&budget);
+	put("/sys/fs/cgroup/a/memory.high/x", ""); /* a folder cannot be read */
+	ok(cgroup_read(tree, &cgroup) == 0 && cgroup.levels[0].high.unknown &&
+		!cgroup_limits_known(&cgroup),
+	    "a limit that cannot be read is not none");
+	cgroup_free(&cgroup);
+	ok(budget_read(tree, &budget) == 0 && budget.room == BUDGET_UNKNOWN &&
+		budget_allow(&budget, &share, &bytes) == -1,
+	    "then neither room nor share is known");
+	budget_free(&budget);
 }
 
 static void
@@ -240,7 +285,7 @@ test_rubbish(void)
 	put("/cg/a/memory.current", "12x\n");
 	ok(cgroup_read(tree, &cgroup) == 0 && has_level(&cgroup, 0, "/cg/a", 0),
 	    "lines of rubbish");
-	ok(!cgroup.levels[0].high.set && cgroup.levels[0].usage == CGROUP_UNKNOWN,
+	ok(cgroup.levels[0].high.unknown && cgroup.levels[0].usage == CGROUP_UNKNOWN,
 	    "what is no number is unknown");
 	cgroup_free(&cgroup);
 }
@@ -257,6 +302,7 @@ main(void)
 	test_budget();
 	test_v1();
 	test_container();
+	test_unknown();
 	test_rubbish();
 	snprintf(command, sizeof command, "rm -rf '%s'", top);
 	if (system(command) != 0)

@@ -72,6 +72,11 @@ durations(void)
 	check(num_duration, "duration", "1.5m", 90000000000, 0);
 	check(num_duration, "duration", "1h", 3600000000000, 0);
 	check(num_duration, "duration", "1d", 86400000000000, 0);
+	check(num_duration, "duration", "0", 0, 0);
+	check(num_duration, "duration", "0.000ms", 0, 0);
+	check(num_duration, "duration", "0.000000001", 1, 0);
+	check(num_duration, "duration", "0.0000000001", 0, ERANGE);
+	check(num_duration, "duration", "0.0000001ms", 0, ERANGE);
 	check(num_duration, "duration", "1.", 0, EINVAL);
 	check(num_duration, "duration", ".5", 0, EINVAL);
 	check(num_duration, "duration", "5x", 0, EINVAL);
@@ -125,6 +130,9 @@ main(void)
 	percents();
 	ranges();
 	shares();
+	ok(num_sum(UINT64_MAX - 2, 1) == UINT64_MAX - 1, "a sum");
+	ok(num_sum(UINT64_MAX - 2, 3) == NUM_UNKNOWN, "a sum that is too large");
+	ok(num_sum(NUM_UNKNOWN, 0) == NUM_UNKNOWN, "a sum of what is unknown");
 	check_human(0, "0B");
 	check_human(999, "999B");
 	check_human(1000, "1.0K");

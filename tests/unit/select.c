@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "select.h"
 
+#include "status.h"
 #include "tap.h"
 
 static bool
@@ -14,6 +15,24 @@ admits(const char *include, const char *exclude, const char *path)
 	if (exclude)
 		select.exclude = (struct opts_words){ &exclude, 1 };
 	return select_admits(&select, path, slash ? slash + 1 : path);
+}
+
+static void
+checks(void)
+{
+	char *names[] = { "b", "a", "c", "a" };
+	struct select select = SELECT_ALL;
+
+	ok(select_check(&select, OUT_TEXT, names, 0) == STATUS_UNKNOWN, "no operand");
+	ok(select_check(&select, OUT_TEXT, names, 4) == STATUS_DONE, "text: a name twice");
+	ok(select_check(&select, OUT_PROM, names, 4) == STATUS_UNKNOWN, "prom: a name twice");
+	ok(select_check(&select, OUT_PROM, names, 3) == STATUS_DONE, "prom: different names");
+	select.nul = true;
+	ok(select_check(&select, OUT_TEXT, names, 3) == STATUS_UNKNOWN, "-0 without a list");
+	select.files_from = "c";
+	ok(select_check(&select, OUT_TEXT, names, 0) == STATUS_DONE, "-0 and a list");
+	ok(select_check(&select, OUT_PROM, names, 2) == STATUS_DONE, "prom: and its name");
+	ok(select_check(&select, OUT_PROM, names, 3) == STATUS_UNKNOWN, "prom: its name too");
 }
 
 int
@@ -39,5 +58,6 @@ main(void)
 	ok(!select_prunes(&select, "x.a", "x.a"), "includes do not prune folders");
 	select.exclude = (struct opts_words){ globs, 1 };
 	ok(select_prunes(&select, "x/y.a", "y.a"), "excludes do");
+	checks();
 	return tap_done();
 }

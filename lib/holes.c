@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "holes.h"
+
+#include <errno.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "stop.h"
+
+uint64_t
+holes_sum(int fd, uint64_t offset, uint64_t length)
+{
+	uint64_t end = offset + length, sum = 0;
+	struct statfs status;
+
+	if (fstatfs(fd, &status) < 0 || (uint32_t)status.f_type != TMPFS_MAGIC)
+		return 0;
+	while (offset < end && !stop_asked()) {
+		off_t data = lseek(fd, (off_t)offset, SEEK_DATA), hole;
+
+		if (data < 0 && errno != ENXIO) /* which is: no more of it */
+			break;
+		if (data < 0 || (uint64_t)data >= end)
+			return sum + (end - offset);
+		sum += (uint64_t)data - offset;
+		hole = lseek(fd, data, SEEK_HOLE);
+		if (hole < 0)
+			break;
+		offset = (uint64_t)hole;
+	}
+	return sum;
+}

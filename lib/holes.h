@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTSET_HOLES_H
+#define HOTSET_HOLES_H
+
+#include <stdint.h>
+
+/*
+ * Bytes of the holes in LENGTH bytes from OFFSET of FD, where holes are no matter of
+ * the page cache: in tmpfs. To read one brings nothing in, and to lock one allocates
+ * it until the file is removed. 0 for other files, and where it cannot be told.
+ */
+uint64_t holes_sum(int fd, uint64_t offset, uint64_t length);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tally.h"
+
+#include <stdlib.h>
+
+#include "tap.h"
+
+/* The row of TALLY in kv, to be freed. */
+static char *
+row(const struct tally *tally)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *stream = open_memstream(&text, &size);
+	struct out out;
+
+	if (!stream || out_open(&out, &tally_table, OUT_KV, NULL, stream) < 0)
+		return NULL;
+	if (tally_row(tally, "x", &out) < 0 || out_commit(&out) < 0)
+		perror("row");
+	out_close(&out);
+	fclose(stream);
+	return text;
+}
+
+int
+main(void)
+{
+	struct tally sum = { .files = 1, .size = UINT64_MAX - 1, .skipped = UINT64_MAX - 1 };
+	struct tally one = { .files = 1, .size = 1, .skipped = 1 };
+	char *text;
+
+	tally_add(&sum, &one);
+	text = row(&sum);
+	ok(!sum.beyond && text && strstr(text, "size_bytes=18446744073709551615\n"),
+	    "a sum that 64 bits hold");
+	free(text);
+	tally_add(&sum, &one);
+	text = row(&sum);
+	ok(sum.beyond && text && strstr(text, "files=3\n"), "one that they do not");
+	ok(text && strstr(text, "size_bytes=\n") && strstr(text, "skipped_bytes=\n") &&
+		strstr(text, "ratio=\n"),
+	    "is unknown");
+	free(text);
+	one = (struct tally){ .files = 1, .size = 1 };
+	tally_add(&one, &sum);
+	ok(one.beyond, "as is what that is added to");
+	return tap_done();
+}
