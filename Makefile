@@ -104,7 +104,7 @@ build/tests/truth: $(TRUTH) tests/truth/truth.h Makefile build/deps/stamp
 
 # Unit tests run the library under glibc's sanitizers.
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all
-SANE = gcc -D_GNU_SOURCE -DHOTSET_VERSION='"$(VERSION)"' -Ilib -Itests/unit $(TEST_CFLAGS) $(SANITIZE)
+SANE = gcc -D_GNU_SOURCE -DHOTSET_VERSION='"$(VERSION)"' -Ilib -Ibpf -Itests/unit $(TEST_CFLAGS) $(SANITIZE)
 SANE_OBJECTS = $(patsubst lib/%.c,build/tests/lib/%.o,$(filter-out lib/probe.c,$(wildcard lib/*.c)))
 
 build/tests/lib/%.o: lib/%.c Makefile

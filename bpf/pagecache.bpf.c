@@ -5,7 +5,7 @@
  */
 #include "ledger.h"
 #include "request.h"
-#include "shared.h"
+#include "sums.h"
 #include "syscall.h"
 
 #define IOCB_DIRECT           (1 << 17) /* 5.10 */
@@ -13,8 +13,6 @@
 #define TMPFS_MAGIC           0x01021994
 
 char LICENSE[] SEC("license") = "GPL";
-
-const volatile bool has_target;
 
 /* Set once every program is attached: one that saw a fill whose access came before
  * the program that sees accesses would call a later access a miss. */
@@ -24,56 +22,11 @@ bool counting;
 bool make_room;
 
 struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, SCOPES);
-	__type(key, __u32);
-	__type(value, struct counters);
-} sums SEC(".maps");
-
-/* Process ids (tgid) whose sums SCOPE_TARGET holds. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1 << 15);
-	__type(key, __u32);
-	__type(value, __u8);
-} targets SEC(".maps");
-
-struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
 	__type(value, struct reader);
 } readers SEC(".maps");
-
-static inline void
-add(__u32 scope, __u32 counter, __u64 pages)
-{
-	struct counters *counters = bpf_map_lookup_elem(&sums, &scope);
-
-	if (counters && counter < COUNTERS)
-		__sync_fetch_and_add(&counters->of[counter], pages);
-}
-
-/* Adds PAGES to everybody's sum and, for a task that was asked about, to the target's. A
- * global function: one copy of its code, and the verifier looks at it once. */
-__noinline int
-count(__u32 counter, __u64 pages, bool target)
-{
-	if (!pages)
-		return 0;
-	add(SCOPE_ALL, counter, pages);
-	if (target)
-		add(SCOPE_TARGET, counter, pages);
-	return 0;
-}
-
-static inline bool
-is_target(const struct task_struct *task)
-{
-	__u32 tgid = task->tgid;
-
-	return has_target && bpf_map_lookup_elem(&targets, &tgid);
-}
 
 static inline struct task_struct *
 current_task(void)

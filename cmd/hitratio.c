@@ -5,12 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "child.h"
 #include "diag.h"
-#include "meminfo.h"
+#include "interval.h"
 #include "num.h"
 #include "opts.h"
 #include "out.h"
@@ -20,78 +19,6 @@
 
 #define NSEC          1000000000ULL
 #define TIDY_INTERVAL (NSEC / 5)
-#define CLOCK         sizeof "23:59:59"
-
-enum field {
-	F_TIME,
-	F_INTERVAL,
-	F_ACCESSES,
-	F_HITS,
-	F_MISSES,
-	F_RATIO,
-	F_FAULTS,
-	F_FAULT_MISSES,
-	F_MAPPED,
-	F_STALLS,
-	F_FILLS,
-	F_WASTE,
-	F_PENDING,
-	F_LOST,
-	F_DIRTIES,
-	F_BUFFERS,
-	F_CACHED,
-	F_TIER,
-	FIELDS,
-};
-
-static const struct out_field fields[FIELDS] = {
-	[F_TIME] = { "time", OUT_TIME, NULL, false, "end of the interval, seconds since 1970" },
-	[F_INTERVAL] = { "interval_s", OUT_SECONDS, "hitratio_interval_seconds", false,
-	    "length of the interval" },
-	[F_ACCESSES] = { "accesses", OUT_COUNT, "hitratio_accesses", true,
-	    "pages that buffered reads overlapped" },
-	[F_HITS] = { "hits", OUT_COUNT, "hitratio_hits", true,
-	    "of these, pages that were in memory" },
-	[F_MISSES] = { "misses", OUT_COUNT, "hitratio_misses", true,
-	    "of these, pages that a read or its readahead had to bring in" },
-	[F_RATIO] = { "ratio", OUT_PERCENT, "hitratio_ratio", false,
-	    "hits / accesses; none without access" },
-	[F_FAULTS] = { "faults", OUT_COUNT, "hitratio_faults", true,
-	    "page faults on mapped files" },
-	[F_FAULT_MISSES] = { "fault_misses", OUT_COUNT, "hitratio_fault_misses", true,
-	    "of these, first accesses to a page brought in" },
-	[F_MAPPED] = { "mapped", OUT_COUNT, "hitratio_mapped", true,
-	    "pages brought in and mapped around a fault" },
-	[F_STALLS] = { "stalls", OUT_COUNT, "hitratio_stalls", true,
-	    "accesses that found the page absent (not counted yet)" },
-	[F_FILLS] = { "fills", OUT_COUNT, "hitratio_fills", true,
-	    "pages brought in for reads, faults and readahead" },
-	[F_WASTE] = { "waste", OUT_COUNT, "hitratio_waste", true,
-	    "pages brought in, then evicted without an access" },
-	[F_PENDING] = { "pending", OUT_COUNT, "hitratio_pending", false,
-	    "pages brought in and not accessed yet" },
-	[F_LOST] = { "lost", OUT_COUNT, "hitratio_lost", true,
-	    "pages brought in that could not be noted: misses may be missing" },
-	[F_DIRTIES] = { "dirties", OUT_COUNT, "hitratio_dirties", true,
-	    "pages that went from clean to dirty" },
-	[F_BUFFERS] = { "buffers_bytes", OUT_BYTES, "hitratio_buffers_bytes", false,
-	    "page cache of block devices" },
-	[F_CACHED] = { "cached_bytes", OUT_BYTES, "hitratio_cached_bytes", false,
-	    "page cache of files, and shared memory" },
-	[F_TIER] = { "tier", OUT_STRING, "tier", false, "how it was counted" },
-};
-
-/* As cachestat prints them, so that scripts for it find their fields. */
-static const struct out_column columns[] = {
-	{ F_TIME, "TIME", -8, false },
-	{ F_HITS, "HITS", 8, false },
-	{ F_MISSES, "MISSES", 8, false },
-	{ F_DIRTIES, "DIRTIES", 8, false },
-	{ F_RATIO, "HITRATIO", 8, false },
-	{ F_BUFFERS, "BUFFERS_MB", 12, true },
-	{ F_CACHED, "CACHED_MB", 10, true },
-	{ 0 },
-};
 
 struct options {
 	struct opts_common common;
@@ -108,13 +35,6 @@ static const struct opts_option options[] = {
 	{ 0 },
 };
 
-/* Everything at one moment; a report is the difference of two. */
-struct moment {
-	uint64_t at; /* CLOCK_MONOTONIC, ns */
-	struct counters sums;
-	uint64_t waste, lost; /* of the whole machine: evictions are nobody's */
-};
-
 struct run {
 	struct options *options;
 	struct probe *probe;
@@ -126,83 +46,24 @@ struct run {
 static int
 take_moment(struct run *run, struct moment *moment)
 {
-	struct counters all;
-
-	moment->at = stop_now();
-	if (probe_settle(run->probe) < 0 || probe_sums(run->probe, run->scope, &moment->sums) < 0 ||
-	    probe_sums(run->probe, SCOPE_ALL, &all) < 0) {
-		diag_error("cannot read the counters: %s", strerror(errno));
-		return -1;
-	}
-	moment->waste = all.of[WASTE];
-	moment->lost = all.of[LOST];
-	return 0;
-}
-
-static struct out_value
-meminfo_value(uint64_t bytes)
-{
-	return bytes == MEMINFO_UNKNOWN ? out_unknown : out_number(bytes);
-}
-
-static void
-set_values(struct out_value *values, const struct moment *from, const struct moment *to)
-{
-	uint64_t hits = to->sums.of[HITS] - from->sums.of[HITS];
-	uint64_t misses = to->sums.of[MISSES] - from->sums.of[MISSES];
-
-	values[F_INTERVAL] = out_real((double)(to->at - from->at) / NSEC);
-	values[F_ACCESSES] = out_number(hits + misses);
-	values[F_HITS] = out_number(hits);
-	values[F_MISSES] = out_number(misses);
-	values[F_RATIO] = out_percent(hits, hits + misses);
-	values[F_FAULTS] = out_number(to->sums.of[FAULTS] - from->sums.of[FAULTS]);
-	values[F_FAULT_MISSES] = out_number(
-	    to->sums.of[FAULT_MISSES] - from->sums.of[FAULT_MISSES]);
-	values[F_MAPPED] = out_number(to->sums.of[MAPPED] - from->sums.of[MAPPED]);
-	values[F_FILLS] = out_number(to->sums.of[FILLS] - from->sums.of[FILLS]);
-	values[F_WASTE] = out_number(to->waste - from->waste);
-	values[F_LOST] = out_number(to->lost - from->lost);
-	values[F_DIRTIES] = out_number(to->sums.of[DIRTIES] - from->sums.of[DIRTIES]);
-}
-
-/* Now; SHOWN gets the local time of day. */
-static struct out_value
-time_value(char shown[static CLOCK])
-{
-	struct out_value value;
-	struct timespec now;
-	struct tm local;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	localtime_r(&now.tv_sec, &local);
-	strftime(shown, CLOCK, "%H:%M:%S", &local);
-	value = out_real((double)now.tv_sec + (double)now.tv_nsec / NSEC);
-	value.shown = shown;
-	return value;
+	if (interval_moment(run->probe, run->scope, moment) == 0)
+		return 0;
+	diag_error("cannot read the counters: %s", strerror(errno));
+	return -1;
 }
 
 static int
 report(struct run *run)
 {
-	struct out_value values[FIELDS] = { 0 };
-	struct meminfo memory;
+	const struct moment *from = run->out.running ? &run->start : &run->last;
 	struct moment now;
-	char shown[CLOCK];
 
 	if (take_moment(run, &now) < 0)
 		return STATUS_FAILED;
-	set_values(values, run->out.running ? &run->start : &run->last, &now);
-	run->last = now;
-	values[F_TIME] = time_value(shown);
-	values[F_PENDING] = out_number(probe_pending(run->probe));
-	if (meminfo_read(MEMINFO_PATH, &memory) == 0) {
-		values[F_BUFFERS] = meminfo_value(memory.buffers);
-		values[F_CACHED] = meminfo_value(memory.cached);
-	}
-	values[F_TIER] = out_string(probe_tier(run->probe));
-	if (out_row(&run->out, values) < 0 || out_commit(&run->out) < 0)
+	if (interval_row(&run->out, from, &now, probe_tier(run->probe)) < 0 ||
+	    out_commit(&run->out) < 0)
 		return out_explain(&run->out);
+	run->last = now;
 	return STATUS_DONE;
 }
 
@@ -232,6 +93,10 @@ account(const struct run *run)
 	    (unsigned long long)all.of[FAULT_MISSES], (unsigned long long)all.of[MAPPED],
 	    (unsigned long long)all.of[WASTE], (unsigned long long)probe_pending(run->probe),
 	    (unsigned long long)all.of[LOST]);
+	if (all.of[LOST])
+		diag_error("%llu pages could not be noted, and count as hits: too many wait for "
+			   "their first access",
+		    (unsigned long long)all.of[LOST]);
 	if (all.of[UNSEEN])
 		diag_error("%llu events were not counted: no memory for task storage",
 		    (unsigned long long)all.of[UNSEEN]);
@@ -385,15 +250,12 @@ parse_operands(struct options *opt, int argc, char **argv)
 	return i < argc ? opts_misuse("unexpected operand \"%s\"", argv[i]) : STATUS_DONE;
 }
 
-static const struct out_table table_with_time = { fields, FIELDS, columns };
-static const struct out_table table = { fields, FIELDS, columns + 1 };
-
 static const struct opts_tool tool = {
 	"hitratio",
 	"[options] [INTERVAL [COUNT]]\n[options] [INTERVAL [COUNT]] -- COMMAND [ARGUMENT...]",
 	"Show what fraction of file reads the page cache serves, each INTERVAL (default 1 s)\n"
 	"COUNT times, for the machine, a process or a command from its start to its end.",
-	&table,
+	&interval_table,
 };
 
 static int
@@ -440,8 +302,8 @@ main(int argc, char **argv)
 		opt.interval = NSEC;
 	run.scope = opt.command || opt.pid ? SCOPE_TARGET : SCOPE_ALL;
 	stop_catch(opt.common.timeout);
-	if (out_open(&run.out, opt.time ? &table_with_time : &table, opt.common.format,
-		opt.common.output, opt.command ? stderr : stdout) < 0)
+	if (out_open(&run.out, opt.time ? &interval_table_timed : &interval_table,
+		opt.common.format, opt.common.output, opt.command ? stderr : stdout) < 0)
 		return out_explain(&run.out);
 	/* only a run that goes on has counters: prom's idea of a sum */
 	run.out.running = opt.common.format == OUT_PROM && !opt.count && !opt.command;
