@@ -19,6 +19,7 @@
 /* What must have been counted; shared between the processes of one case. */
 struct truth {
 	atomic_ullong accesses, misses;
+	atomic_ullong unsure; /* pages that calls which were cut off asked for */
 };
 
 enum state {
@@ -64,12 +65,15 @@ enum checks {
 	EXACT = MISSES | HITS,
 	FAULT_MISSES = 4, /* instead of misses: mapped files */
 	/*
-	 * Of what the other two do not settle more than half, and never more than there
+	 * Nine in ten of what the other two do not settle, and never more than there
 	 * were: the kernel reports nothing at all of a read that is cut off at a page
-	 * which somebody is just bringing in or writing. How many these are is up to the
-	 * device.
+	 * which somebody is just bringing in or writing.
 	 */
 	MOST = 8,
+	/* Where each call knows whether it was cut off: wrong by no more than the pages
+	 * that those asked for. One that is not shown may be missing, and the one before
+	 * it, if cut off too, is then taken for whole. */
+	WHOLE_CALLS = 16,
 };
 
 /* What a case works with. */
