@@ -24,14 +24,35 @@ struct options {
 	struct opts_common common;
 	bool time;
 	pid_t pid;
+	enum probe_tier tier;
 	uint64_t interval, count; /* ns; 0: until stopped */
 	char **command;           /* NULL: none */
 };
+
+static int
+store_tier(void *field, const char *argument)
+{
+	static const char *const names[] = { [PROBE_FULL] = "full",
+		[PROBE_KPROBE] = "kprobe",
+		[PROBE_TRACEPOINT] = "tracepoint" };
+	enum probe_tier *tier = field;
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		if (names[i] && strcmp(names[i], argument) == 0) {
+			*tier = (enum probe_tier)i;
+			return 0;
+		}
+	}
+	errno = EINVAL;
+	return -1;
+}
 
 static const struct opts_option options[] = {
 	{ 'T', "time", NULL, opts_flag, offsetof(struct options, time), "show the time" },
 	{ 'p', "pid", "PID", opts_pid, offsetof(struct options, pid),
 	    "count process PID and its children only" },
+	{ 0, "tier", "TIER", store_tier, offsetof(struct options, tier),
+	    "count by full, kprobe or tracepoint only" },
 	{ 0 },
 };
 
@@ -265,7 +286,7 @@ run_with(struct run *run)
 	struct probe_reason reason;
 	int status;
 
-	run->probe = probe_open(run->scope == SCOPE_TARGET, &reason);
+	run->probe = probe_open(opt->tier, run->scope == SCOPE_TARGET, &reason);
 	if (!run->probe) {
 		diag_error("%s", reason.text);
 		return STATUS_UNKNOWN;

@@ -250,9 +250,14 @@ sees_all_processes(void)
 }
 
 struct probe *
-probe_open(bool target, struct probe_reason *reason)
+probe_open(enum probe_tier tier, bool target, struct probe_reason *reason)
 {
 	struct probe *probe;
+
+	if (tier != PROBE_ANY && tier != PROBE_TRACEPOINT) {
+		explain(reason, "the full tier is not there yet");
+		return NULL;
+	}
 
 	if (target && !sees_all_processes()) {
 		explain(reason,

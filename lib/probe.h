@@ -22,12 +22,20 @@ struct probe_reason {
 	char text[400];
 };
 
+/* The ways to count; PROBE_ANY takes the first that the kernel allows. */
+enum probe_tier {
+	PROBE_ANY,
+	PROBE_FULL,       /* functions, by fentry and fexit */
+	PROBE_KPROBE,     /* the same functions, by kprobes and kretprobes */
+	PROBE_TRACEPOINT, /* tracepoints only: 6.12 and later */
+};
+
 /*
- * Loads and attaches the programs; with TARGET, SCOPE_TARGET counts those processes
+ * Loads and attaches the programs of TIER; with TARGET, SCOPE_TARGET counts those processes
  * that probe_target names. Nothing is counted before probe_start. Fails with NULL
  * and the REASON.
  */
-struct probe *probe_open(bool target, struct probe_reason *reason);
+struct probe *probe_open(enum probe_tier tier, bool target, struct probe_reason *reason);
 
 /* Detaches and frees everything. */
 void probe_close(struct probe *probe);

@@ -315,10 +315,10 @@ if has_cgroup; then
 	in_cgroup 64M sh -c '"$1" a >/dev/null 2>&1 & tries=100
 		while tries=$((tries - 1)) && [ $tries -gt 0 ]; do
 			"$1" -f kv --dry-run b >out 2>/dev/null
-			! grep -qx limit_bytes=16777216 out || { sleep 0.05; continue; }
-			break
+			grep -qx "limit_bytes=$2" out && break
+			sleep 0.05
 		done
-		kill $!; wait; cat out' sh "$lock"
+		kill $!; wait; cat out' sh "$lock" $((16777216 - 301 * page))
 	is "what others have locked is a part of the share" \
 		"$(value limit_bytes)" $((16777216 - 301 * page))
 	truncate -s 62M huge
