@@ -64,7 +64,10 @@ uint64_t probe_missed(const struct probe *probe);
 /* Makes room in the ledger where it has become scarce; to be called now and then. */
 void probe_tidy(struct probe *probe);
 
-/* "tracepoint". */
+/* Whether the tier counts COUNTER at all. */
+bool probe_counts(const struct probe *probe, enum counter counter);
+
+/* "full", "kprobe" or "tracepoint". */
 const char *probe_tier(const struct probe *probe);
 
 /* One line for people: how exact the figures are, and what was attached. */
