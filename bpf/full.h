@@ -10,6 +10,32 @@
  */
 #include "reader.h"
 
+/*
+ * Where the kernel may preempt programs, one that is put aside in its middle keeps all
+ * other tasks' events on that processor from itself (prog->active). So a program keeps the
+ * processor as soon as it has it, where the kernel offers that (6.10; with functions of our
+ * own 6.15), and all are loaded twice: what the first set missed is the second's. Either
+ * finds what the other has done already, and leaves it.
+ */
+#ifdef BEFORE_FOLIOS
+#define undisturbed(body) (body)
+#else
+extern void bpf_preempt_disable(void) __ksym __weak;
+extern void bpf_preempt_enable(void) __ksym __weak;
+
+#define undisturbed(body)                        \
+	({                                       \
+		int undisturbed_result;          \
+                                                 \
+		if (settings.steady)             \
+			bpf_preempt_disable();   \
+		undisturbed_result = (body);     \
+		if (settings.steady)             \
+			bpf_preempt_enable();    \
+		undisturbed_result;              \
+	})
+#endif
+
 #define POSIX_FADV_WILLNEED 3
 #define VM_FAULT_FAILED     0x0473 /* OOM, SIGBUS, HWPOISON (2), SIGSEGV, RETRY: 5.1 */
 
@@ -50,19 +76,32 @@ find_cache(bool by_kprobe, struct file *file, struct cache *cache)
 
 /* --- read and splice */
 
+static inline struct reading *
+reading_of(struct reader *reader, __u64 mapping)
+{
+	for (int i = 0; i < 2; i++)
+		if (reader->readings[i].cache.mapping == mapping)
+			return &reader->readings[i];
+	return NULL;
+}
+
 /* A call begins that asks for LENGTH bytes at POSITION. */
 static inline int
 begin_reading(const struct cache *cache, __u64 position, __u64 length)
 {
-	struct reader *reader = reader_of_current(true);
+	struct reader *reader = reader_wanted();
+	struct reading *reading;
 
 	if (!reader)
-		return 0; /* its end counts all the same */
-	reader->reading.began = *(volatile __u64 *)&state.evictions;
-	reader->reading.first = position >> PAGE_SHIFT;
-	reader->reading.end = size_pages(position + length);
-	reader->reading.stalls = 0;
-	reader->reading.cache = *cache;
+		return 0;
+	reading = reading_of(reader, cache->mapping);
+	if (!reading)
+		reading = &reader->readings[reader->readings[0].cache.mapping != 0];
+	reading->began = *(volatile __u64 *)&state.evictions;
+	reading->first = position >> PAGE_SHIFT;
+	reading->end = size_pages(position + length);
+	reading->stalls = 0;
+	reading->cache = *cache;
 	return 0;
 }
 
@@ -71,19 +110,18 @@ static inline int
 end_reading(const struct cache *cache, __u64 end, __s64 bytes)
 {
 	struct reader *reader = reader_of_current(false);
-	bool target = is_current_target();
-	__u64 began = NO_BEGINNING;
+	struct reading *reading = reader ? reading_of(reader, cache->mapping) : NULL;
+	bool target;
 
-	if (reader && reader->reading.cache.mapping == cache->mapping)
-		began = reader->reading.began;
-	if (bytes > 0) {
-		count_accesses(
-		    cache, (end - bytes) >> PAGE_SHIFT, size_pages(end), began, target);
-		if (reader && began != NO_BEGINNING)
-			count(STALLS, reader->reading.stalls, target);
+	if (!reading)
+		return 0;
+	if (bytes > 0 && state.counting) {
+		target = is_current_target();
+		count_accesses(cache, (end - bytes) >> PAGE_SHIFT, size_pages(end),
+		    reading->began, target);
+		count(STALLS, reading->stalls, target);
 	}
-	if (reader)
-		reader->reading.cache.mapping = 0; /* last: what it took must be gone */
+	reading->cache.mapping = 0; /* last: what it took must be gone */
 	return 0;
 }
 
@@ -151,6 +189,49 @@ is_fill(__u32 gfp, int result)
 	return state.counting && result == 0 && !(gfp & write_flag());
 }
 
+/* Whether FIRST up to END has the page of CACHE that the task's fault waits for. */
+static inline bool
+is_faulting(const struct reader *reader, const struct cache *cache, __u64 first, __u64 end)
+{
+	return reader && reader->fault_mapping == cache->mapping &&
+	    reader->fault_index >= first && reader->fault_index < end;
+}
+
+/* Counts the fill of FIRST up to END; false where that was done already. The page that
+ * a fault waits for is accessed by it, and never pending. */
+static inline bool
+record_fill(struct reader *reader, const struct cache *cache, __u64 first, __u64 end)
+{
+	struct filled before, behind = { 0 };
+	bool target = is_current_target();
+	__u64 missed = 0, lost;
+
+	if (is_faulting(reader, cache, first, end)) {
+		before = ledger_fill(cache, first, reader->fault_index);
+		behind = ledger_fill(cache, reader->fault_index + 1, end);
+		missed = !reader->fault_missed;
+		reader->fault_missed = true;
+	} else
+		before = ledger_fill(cache, first, end);
+	lost = settings.second ? 0 : before.lost + behind.lost;
+	count(FAULT_MISSES, missed, target);
+	count(LOST, lost, target);
+	count(FILLS, before.fresh + behind.fresh + missed + lost, target);
+	return before.fresh + behind.fresh + missed + lost != 0;
+}
+
+/* The task itself has brought in FIRST up to END. */
+static inline void
+note_stall(struct reading *reading, __u64 first, __u64 end)
+{
+	if (first < reading->first)
+		first = reading->first;
+	if (end > reading->end)
+		end = reading->end;
+	if (first < end)
+		reading->stalls += end - first;
+}
+
 /*
  * The folio is locked, and not to be read before it has been filled. One behind the end of
  * the file (5.10 and 5.15 make one for a read at an end on a page's border) holds nothing
@@ -160,10 +241,10 @@ static __always_inline int
 end_insert(bool by_kprobe, struct folio *folio, struct address_space *mapping, __u64 index)
 {
 	struct inode *host = find_host(by_kprobe, mapping);
+	__u64 end = index + folio_pages(folio);
+	struct reading *reading;
 	struct reader *reader;
 	struct cache cache;
-	__u64 end;
-	bool target;
 
 	if (!host || index >= size_pages(FOLLOW(by_kprobe, host, i_size)))
 		return 0;
@@ -171,18 +252,9 @@ end_insert(bool by_kprobe, struct folio *folio, struct address_space *mapping, _
 	if (reader && reader->preloads)
 		return 0;
 	cache = host_cache(by_kprobe, mapping, host);
-	end = index + folio_pages(folio);
-	target = is_current_target();
-	count(FILLS, end - index, target);
-	count(LOST, ledger_fill(&cache, index, end), target);
-	if (reader && reader->reading.cache.mapping == cache.mapping) {
-		if (index < reader->reading.first)
-			index = reader->reading.first;
-		if (end > reader->reading.end)
-			end = reader->reading.end;
-		if (index < end)
-			reader->reading.stalls += end - index;
-	}
+	if (record_fill(reader, &cache, index, end) && reader &&
+	    (reading = reading_of(reader, cache.mapping)))
+		note_stall(reading, index, end);
 	return 0;
 }
 
@@ -194,7 +266,7 @@ begin_preload(int advice)
 	struct reader *reader;
 
 	if (advice == POSIX_FADV_WILLNEED && (reader = reader_wanted()))
-		reader->preloads++;
+		reader->preloads = true;
 	return 0;
 }
 
@@ -203,9 +275,8 @@ end_preload(int advice)
 {
 	struct reader *reader;
 
-	if (advice == POSIX_FADV_WILLNEED && (reader = reader_of_current(false)) &&
-	    reader->preloads)
-		reader->preloads--;
+	if (advice == POSIX_FADV_WILLNEED && (reader = reader_of_current(false)))
+		reader->preloads = false;
 	return 0;
 }
 
@@ -214,36 +285,66 @@ end_preload(int advice)
 /* Counts the fault that the task is in, once. The kernel counts a fault when it is done
  * (mm_account_fault), so that all events of one fault, its retries too, see the same
  * number, and the next fault another. */
-static inline void
-count_fault(bool target)
+static inline struct reader *
+count_fault(void)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 	struct reader *reader = reader_wanted();
 	__u64 serial;
 
 	if (!reader)
-		return;
+		return NULL;
 	serial = BPF_CORE_READ(task, min_flt) + BPF_CORE_READ(task, maj_flt) + 1;
-	if (reader->fault_serial == serial)
-		return;
-	reader->fault_serial = serial;
-	count(FAULTS, 1, target);
+	if (reader->fault_serial != serial) {
+		reader->fault_serial = serial;
+		reader->fault_missed = false;
+		count(FAULTS, 1, is_current_target());
+	}
+	return reader;
+}
+
+/* The file of a fault, and where it keeps its pages; NULL where they do not count. */
+static __always_inline struct file *
+fault_file(bool by_kprobe, struct vm_fault *fault, struct cache *cache)
+{
+	struct vm_area_struct *area = FOLLOW(by_kprobe, fault, vma);
+	struct file *file = FOLLOW(by_kprobe, area, vm_file);
+
+	return state.counting && file && find_cache(by_kprobe, file, cache) ? file : NULL;
+}
+
+/* The fault's page was accessed; it was pending, or not. */
+static inline void
+take_faulted(const struct cache *cache, __u64 index)
+{
+	count(FAULT_MISSES, ledger_take(cache, index, index + 1, NO_BEGINNING),
+	    is_current_target());
+}
+
+static __always_inline int
+begin_fault(bool by_kprobe, struct vm_fault *fault)
+{
+	struct reader *reader;
+	struct cache cache;
+
+	if (!fault_file(by_kprobe, fault, &cache) || !(reader = count_fault()))
+		return 0;
+	reader->fault_index = FOLLOW(by_kprobe, fault, pgoff);
+	reader->fault_mapping = cache.mapping;
+	return 0;
 }
 
 static __always_inline int
 end_fault(bool by_kprobe, struct vm_fault *fault, __u32 result)
 {
-	struct vm_area_struct *area = FOLLOW(by_kprobe, fault, vma);
-	struct file *file = FOLLOW(by_kprobe, area, vm_file);
-	__u64 index = FOLLOW(by_kprobe, fault, pgoff);
-	bool target = is_current_target();
+	struct reader *reader;
 	struct cache cache;
 
-	if (!state.counting || !file || !find_cache(by_kprobe, file, &cache))
+	if (!fault_file(by_kprobe, fault, &cache) || !(reader = count_fault()))
 		return 0;
-	count_fault(target);
+	reader->fault_mapping = 0;
 	if (!(result & VM_FAULT_FAILED))
-		count(FAULT_MISSES, ledger_take(&cache, index, index + 1, NO_BEGINNING), target);
+		take_faulted(&cache, FOLLOW(by_kprobe, fault, pgoff));
 	return 0;
 }
 
@@ -252,20 +353,15 @@ end_fault(bool by_kprobe, struct vm_fault *fault, __u32 result)
 static __always_inline int
 end_map(bool by_kprobe, struct vm_fault *fault, __u64 first, __u64 last)
 {
-	struct vm_area_struct *area = FOLLOW(by_kprobe, fault, vma);
-	struct file *file = FOLLOW(by_kprobe, area, vm_file);
-	__u64 index = FOLLOW(by_kprobe, fault, pgoff);
-	bool target = is_current_target();
 	struct cache cache;
+	struct file *file = fault_file(by_kprobe, fault, &cache);
 
-	if (!state.counting || !file || !find_cache(by_kprobe, file, &cache))
-		return 0;
 	/* tmpfs and shared memory map by the same function, and their pages are no fills */
-	if (BPF_CORE_READ(file, f_mapping, host, i_sb, s_magic) == TMPFS_MAGIC)
+	if (!file || BPF_CORE_READ(file, f_mapping, host, i_sb, s_magic) == TMPFS_MAGIC ||
+	    !count_fault())
 		return 0;
-	count_fault(target);
-	count(FAULT_MISSES, ledger_take(&cache, index, index + 1, NO_BEGINNING), target);
-	count(MAPPED, ledger_take(&cache, first, last + 1, NO_BEGINNING), target);
+	take_faulted(&cache, FOLLOW(by_kprobe, fault, pgoff));
+	count(MAPPED, ledger_take(&cache, first, last + 1, NO_BEGINNING), is_current_target());
 	return 0;
 }
 
@@ -275,21 +371,21 @@ SEC("fentry")
 int
 BPF_PROG(read_begins, struct kiocb *iocb, struct iov_iter *iter)
 {
-	return begin_read(false, iocb, iter);
+	return undisturbed(begin_read(false, iocb, iter));
 }
 
 SEC("fexit")
 int
 BPF_PROG(read_ends, struct kiocb *iocb, struct iov_iter *iter, long already, long result)
 {
-	return state.counting ? end_read(false, iocb, already, result) : 0;
+	return undisturbed(end_read(false, iocb, already, result));
 }
 
 SEC("fentry")
 int
 BPF_PROG(splice_begins, struct file *file, __u64 *position, void *pipe, unsigned long length)
 {
-	return begin_splice(false, file, position, length);
+	return undisturbed(begin_splice(false, file, position, length));
 }
 
 SEC("fexit")
@@ -297,7 +393,7 @@ int
 BPF_PROG(splice_ends, struct file *file, __u64 *position, void *pipe, unsigned long length,
     unsigned flags, long result)
 {
-	return state.counting ? end_splice(false, file, position, result) : 0;
+	return undisturbed(end_splice(false, file, position, result));
 }
 
 #ifdef BEFORE_FOLIOS
@@ -306,7 +402,7 @@ int
 BPF_PROG(insert_page_ends, struct page *page, struct address_space *mapping, unsigned long index,
     unsigned gfp, int result)
 {
-	return is_fill(gfp, result) ? end_insert(false, page, mapping, index) : 0;
+	return undisturbed(is_fill(gfp, result) ? end_insert(false, page, mapping, index) : 0);
 }
 #else
 SEC("fexit")
@@ -314,7 +410,7 @@ int
 BPF_PROG(insert_ends, struct address_space *mapping, struct folio *folio, unsigned long index,
     unsigned gfp, int result)
 {
-	return is_fill(gfp, result) ? end_insert(false, folio, mapping, index) : 0;
+	return undisturbed(is_fill(gfp, result) ? end_insert(false, folio, mapping, index) : 0);
 }
 #endif
 
@@ -322,28 +418,35 @@ SEC("fentry")
 int
 BPF_PROG(preload_begins, struct file *file, long long offset, long long length, int advice)
 {
-	return begin_preload(advice);
+	return undisturbed(begin_preload(advice));
 }
 
 SEC("fexit")
 int
 BPF_PROG(preload_ends, struct file *file, long long offset, long long length, int advice)
 {
-	return end_preload(advice);
+	return undisturbed(end_preload(advice));
+}
+
+SEC("fentry")
+int
+BPF_PROG(fault_begins, struct vm_fault *fault)
+{
+	return undisturbed(begin_fault(false, fault));
 }
 
 SEC("fexit")
 int
 BPF_PROG(fault_ends, struct vm_fault *fault, unsigned result)
 {
-	return end_fault(false, fault, result);
+	return undisturbed(end_fault(false, fault, result));
 }
 
 SEC("fexit")
 int
 BPF_PROG(map_ends, struct vm_fault *fault, unsigned long first, unsigned long last)
 {
-	return end_map(false, fault, first, last);
+	return undisturbed(end_map(false, fault, first, last));
 }
 
 /* --- by kprobe and kretprobe */
@@ -351,7 +454,7 @@ BPF_PROG(map_ends, struct vm_fault *fault, unsigned long first, unsigned long la
 /* A function's arguments go where its return finds them. One that is still there has had
  * no return: the kernel had no kretprobe left for it. */
 static inline int
-keep(enum kept which, __u64 first, __u64 second, __u64 third)
+keep(enum kept_call which, __u64 first, __u64 second, __u64 third)
 {
 	struct reader *reader = reader_wanted();
 
@@ -367,7 +470,7 @@ keep(enum kept which, __u64 first, __u64 second, __u64 third)
 }
 
 static inline struct arguments *
-kept(enum kept which)
+kept(enum kept_call which)
 {
 	struct reader *reader = reader_of_current(false);
 
@@ -391,9 +494,7 @@ read_returned(struct pt_regs *regs)
 {
 	struct arguments *call = kept(KEPT_READ);
 
-	return call && state.counting
-	    ? end_read(true, (void *)call->of[0], call->of[1], RESULT(regs))
-	    : 0;
+	return call ? end_read(true, (void *)call->of[0], call->of[1], RESULT(regs)) : 0;
 }
 
 SEC("kprobe")
@@ -411,9 +512,8 @@ splice_returned(struct pt_regs *regs)
 {
 	struct arguments *call = kept(KEPT_SPLICE);
 
-	return call && state.counting
-	    ? end_splice(true, (void *)call->of[0], (void *)call->of[1], RESULT(regs))
-	    : 0;
+	return call ? end_splice(true, (void *)call->of[0], (void *)call->of[1], RESULT(regs))
+		    : 0;
 }
 
 
@@ -489,7 +589,8 @@ SEC("kprobe")
 int
 fault_called(struct pt_regs *regs)
 {
-	return keep(KEPT_FAULT, ARGUMENT_1(regs), 0, 0);
+	keep(KEPT_FAULT, ARGUMENT_1(regs), 0, 0);
+	return begin_fault(true, (void *)ARGUMENT_1(regs));
 }
 
 SEC("kretprobe")

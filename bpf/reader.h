@@ -22,18 +22,18 @@ struct arguments {
 	bool kept;
 };
 
-enum kept { KEPT_READ, KEPT_SPLICE, KEPT_INSERT, KEPT_PRELOAD, KEPT_FAULT, KEPT_MAP, KEEPS };
+enum kept_call { KEPT_READ, KEPT_SPLICE, KEPT_INSERT, KEPT_PRELOAD, KEPT_FAULT, KEPT_MAP, KEEPS };
 
 struct reader {
-	struct reading reading;
+	struct reading readings[2]; /* a file system may read another's file meanwhile */
 	struct arguments kept[KEEPS];
-	__u64 fault_serial;
-	__u32 preloads; /* that it is in */
-#ifndef BEFORE_FOLIOS
-	/* tracepoint tier */
-	struct request request;
-	__u64 fault_mapping, fault_index;
+	bool preloads; /* it is in a preload */
+
+	/* the fault that it is in, and whether its page was missing */
+	__u64 fault_serial, fault_mapping, fault_index;
 	bool fault_missed, fault_named;
+#ifndef BEFORE_FOLIOS
+	struct request request; /* of the tracepoint tier */
 #endif
 };
 

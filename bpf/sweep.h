@@ -21,6 +21,14 @@ note_reading(const struct cache *cache)
 	state.being_read[cache->hint & (HINTS - 1)] = state.looks;
 }
 
+static inline void
+note_readings(const struct reader *reader)
+{
+	for (int i = 0; i < 2; i++)
+		if (reader->readings[i].cache.mapping)
+			note_reading(&reader->readings[i].cache);
+}
+
 #ifdef BEFORE_FOLIOS
 
 SEC("iter/bpf_map_elem")
@@ -31,8 +39,8 @@ look(struct bpf_iter__bpf_map_elem *context)
 
 	loaded_once(reader);
 	state.self = (__u64)&state;
-	if (reader && reader->reading.cache.mapping)
-		note_reading(&reader->reading.cache);
+	if (reader)
+		note_readings(reader);
 	return 0;
 }
 
@@ -53,8 +61,7 @@ look(struct bpf_iter__task *context)
 	look_at_request(reader, task);
 	if (reader->request.held || unsure)
 		note_reading(&reader->request.cache);
-	if (reader->reading.cache.mapping)
-		note_reading(&reader->reading.cache);
+	note_readings(reader);
 	return 0;
 }
 

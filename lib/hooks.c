@@ -18,20 +18,21 @@ enum {
 static const struct {
 	const char *name;
 	unsigned needed; /* by these tiers; others can do without, or have no use for it */
-	bool targets;    /* needed only to follow processes */
+	unsigned only;   /* with one of these uses; 0: always */
+	bool once;       /* its programs do not bear to see an event twice */
 } roles[ROLES] = {
-	[ROLE_READ] = { "read", ALL, false },
-	[ROLE_SPLICE] = { "splice", 0, false }, /* before 6.5 it is a read */
-	[ROLE_INSERT] = { "insert", ALL, false },
-	[ROLE_PRELOAD] = { "preload", FULL | KPROBE, false },
-	[ROLE_FAULT] = { "fault", ALL, false },
-	[ROLE_MAP] = { "map", ALL, false },
-	[ROLE_EVICT] = { "evict", ALL, false },
-	[ROLE_DIRTY] = { "dirty", ALL, false },
-	[ROLE_URING] = { "io_uring", 0, false }, /* a kernel may be built without */
-	[ROLE_FORK] = { "fork", ALL, true },
-	[ROLE_EXIT] = { "exit", ALL, false },
-	[ROLE_FREE] = { "free", ALL, true },
+	[ROLE_READ] = { .name = "read", .needed = ALL },
+	[ROLE_SPLICE] = { .name = "splice" }, /* before 6.5 it is a read */
+	[ROLE_INSERT] = { .name = "insert", .needed = ALL },
+	[ROLE_PRELOAD] = { .name = "preload", .needed = FULL | KPROBE },
+	[ROLE_FAULT] = { .name = "fault", .needed = ALL },
+	[ROLE_MAP] = { .name = "map", .needed = ALL },
+	[ROLE_EVICT] = { .name = "evict", .needed = ALL },
+	[ROLE_DIRTY] = { .name = "dirty", .needed = ALL, .once = true },
+	[ROLE_URING] = { .name = "io_uring" }, /* a kernel may be built without */
+	[ROLE_FORK] = { .name = "fork", .needed = ALL, .only = HOOKS_TARGETS },
+	[ROLE_EXIT] = { .name = "exit", .needed = ALL },
+	[ROLE_FREE] = { .name = "free", .needed = ALL, .only = HOOKS_TARGETS },
 };
 
 static const struct hook {
@@ -122,6 +123,14 @@ choose(struct hooks *hooks, enum hook_role role)
 	return error;
 }
 
+static bool
+is_used(enum hook_role role, unsigned use)
+{
+	if (roles[role].only && !(roles[role].only & use))
+		return false;
+	return !(roles[role].once && use & HOOKS_AGAIN);
+}
+
 /* Of the programs that have points. */
 static void
 load_none(const struct hooks *hooks)
@@ -137,7 +146,7 @@ load_none(const struct hooks *hooks)
 }
 
 int
-hooks_choose(struct hooks *hooks, struct bpf_object *object, enum hook_tier tier, bool target,
+hooks_choose(struct hooks *hooks, struct bpf_object *object, enum hook_tier tier, unsigned use,
     enum hook_role *missing)
 {
 	*hooks = (struct hooks){ .object = object, .tier = tier };
@@ -145,7 +154,7 @@ hooks_choose(struct hooks *hooks, struct bpf_object *object, enum hook_tier tier
 	for (int role = 0; role < ROLES; role++) {
 		int error;
 
-		if (roles[role].targets && !target)
+		if (!is_used((enum hook_role)role, use))
 			continue;
 		error = choose(hooks, (enum hook_role)role);
 		if (!error || (error == ESRCH && !(roles[role].needed & 1U << tier)))

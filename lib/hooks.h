@@ -37,13 +37,17 @@ struct hooks {
 	struct bpf_link *links[2 * ROLES]; /* at the start and the end of each */
 };
 
+enum hooks_use {
+	HOOKS_TARGETS = 1, /* processes are followed: some roles are there only for that */
+	HOOKS_AGAIN = 2,   /* a second set of the same programs, of those that bear it */
+};
+
 /*
  * Chooses a point for each role of TIER that OBJECT, not loaded yet, has a program for, and
- * marks the programs to be loaded; roles that only following processes takes are left out
- * without TARGET. -1 with the errno and *MISSING, the role that has none: EOPNOTSUPP where
+ * marks the programs to be loaded. -1 with the errno and *MISSING, the role that has none: EOPNOTSUPP where
  * the kernel has no such point.
  */
-int hooks_choose(struct hooks *hooks, struct bpf_object *object, enum hook_tier tier, bool target,
+int hooks_choose(struct hooks *hooks, struct bpf_object *object, enum hook_tier tier, unsigned use,
     enum hook_role *missing);
 
 /* Attaches what was chosen, once OBJECT is loaded; -1 with errno and *FAILED. */
