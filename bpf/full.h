@@ -8,36 +8,16 @@
  * are the function's own) and one by kprobe and kretprobe, where those are refused; both
  * end in the same code.
  */
-#include "reader.h"
+#include "reading.h"
 
 /*
  * Where the kernel may preempt programs, one that is put aside in its middle keeps all
- * other tasks' events on that processor from itself (prog->active). So a program keeps the
- * processor as soon as it has it, where the kernel offers that (6.10; with functions of our
- * own 6.15), and all are loaded twice: what the first set missed is the second's. Either
- * finds what the other has done already, and leaves it.
+ * other tasks' events on that processor from itself (prog->active). So all are loaded
+ * twice there: what the first set missed is the second's, and either finds what the other
+ * has done already, and leaves it. (To keep the processor by bpf_preempt_disable is no
+ * help: the kernel takes it when that ends, which is still in the program.)
  */
-#ifdef BEFORE_FOLIOS
-#define undisturbed(body) (body)
-#else
-extern void bpf_preempt_disable(void) __ksym __weak;
-extern void bpf_preempt_enable(void) __ksym __weak;
-
-#define undisturbed(body)                        \
-	({                                       \
-		int undisturbed_result;          \
-                                                 \
-		if (settings.steady)             \
-			bpf_preempt_disable();   \
-		undisturbed_result = (body);     \
-		if (settings.steady)             \
-			bpf_preempt_enable();    \
-		undisturbed_result;              \
-	})
-#endif
-
 #define POSIX_FADV_WILLNEED 3
-#define VM_FAULT_FAILED     0x0473 /* OOM, SIGBUS, HWPOISON (2), SIGSEGV, RETRY: 5.1 */
 
 /*
  * What the pointers of kprobe programs lead to must be copied; a trampoline's programs may
@@ -75,55 +55,6 @@ find_cache(bool by_kprobe, struct file *file, struct cache *cache)
 }
 
 /* --- read and splice */
-
-static inline struct reading *
-reading_of(struct reader *reader, __u64 mapping)
-{
-	for (int i = 0; i < 2; i++)
-		if (reader->readings[i].cache.mapping == mapping)
-			return &reader->readings[i];
-	return NULL;
-}
-
-/* A call begins that asks for LENGTH bytes at POSITION. */
-static inline int
-begin_reading(const struct cache *cache, __u64 position, __u64 length)
-{
-	struct reader *reader = reader_wanted();
-	struct reading *reading;
-
-	if (!reader)
-		return 0;
-	reading = reading_of(reader, cache->mapping);
-	if (!reading)
-		reading = &reader->readings[reader->readings[0].cache.mapping != 0];
-	reading->began = *(volatile __u64 *)&state.evictions;
-	reading->first = position >> PAGE_SHIFT;
-	reading->end = size_pages(position + length);
-	reading->stalls = 0;
-	reading->cache = *cache;
-	return 0;
-}
-
-/* The call ends that gave BYTES up to END; none or fewer: nothing. */
-static inline int
-end_reading(const struct cache *cache, __u64 end, __s64 bytes)
-{
-	struct reader *reader = reader_of_current(false);
-	struct reading *reading = reader ? reading_of(reader, cache->mapping) : NULL;
-	bool target;
-
-	if (!reading)
-		return 0;
-	if (bytes > 0 && state.counting) {
-		target = is_current_target();
-		count_accesses(cache, (end - bytes) >> PAGE_SHIFT, size_pages(end),
-		    reading->began, target);
-		count(STALLS, reading->stalls, target);
-	}
-	reading->cache.mapping = 0; /* last: what it took must be gone */
-	return 0;
-}
 
 static __always_inline int
 begin_read(bool by_kprobe, struct kiocb *iocb, struct iov_iter *iter)
@@ -189,12 +120,23 @@ is_fill(__u32 gfp, int result)
 	return state.counting && result == 0 && !(gfp & write_flag());
 }
 
+/* The kernel counts a fault when it is done (mm_account_fault), so that all events of one
+ * fault, its retries too, see the same number, and the next fault another. */
+static inline __u64
+fault_serial_now(void)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+
+	return BPF_CORE_READ(task, min_flt) + BPF_CORE_READ(task, maj_flt) + 1;
+}
+
 /* Whether FIRST up to END has the page of CACHE that the task's fault waits for. */
 static inline bool
 is_faulting(const struct reader *reader, const struct cache *cache, __u64 first, __u64 end)
 {
 	return reader && reader->fault_mapping == cache->mapping &&
-	    reader->fault_index >= first && reader->fault_index < end;
+	    reader->fault_index >= first && reader->fault_index < end &&
+	    reader->fault_serial == fault_serial_now();
 }
 
 /* Counts the fill of FIRST up to END; false where that was done already. The page that
@@ -220,18 +162,6 @@ record_fill(struct reader *reader, const struct cache *cache, __u64 first, __u64
 	return before.fresh + behind.fresh + missed + lost != 0;
 }
 
-/* The task itself has brought in FIRST up to END. */
-static inline void
-note_stall(struct reading *reading, __u64 first, __u64 end)
-{
-	if (first < reading->first)
-		first = reading->first;
-	if (end > reading->end)
-		end = reading->end;
-	if (first < end)
-		reading->stalls += end - first;
-}
-
 /*
  * The folio is locked, and not to be read before it has been filled. One behind the end of
  * the file (5.10 and 5.15 make one for a read at an end on a page's border) holds nothing
@@ -242,7 +172,6 @@ end_insert(bool by_kprobe, struct folio *folio, struct address_space *mapping, _
 {
 	struct inode *host = find_host(by_kprobe, mapping);
 	__u64 end = index + folio_pages(folio);
-	struct reading *reading;
 	struct reader *reader;
 	struct cache cache;
 
@@ -252,9 +181,8 @@ end_insert(bool by_kprobe, struct folio *folio, struct address_space *mapping, _
 	if (reader && reader->preloads)
 		return 0;
 	cache = host_cache(by_kprobe, mapping, host);
-	if (record_fill(reader, &cache, index, end) && reader &&
-	    (reading = reading_of(reader, cache.mapping)))
-		note_stall(reading, index, end);
+	if (record_fill(reader, &cache, index, end) && reader)
+		note_stall(reader, cache.mapping, index, end);
 	return 0;
 }
 
@@ -282,21 +210,18 @@ end_preload(int advice)
 
 /* --- fault */
 
-/* Counts the fault that the task is in, once. The kernel counts a fault when it is done
- * (mm_account_fault), so that all events of one fault, its retries too, see the same
- * number, and the next fault another. */
+/* Counts the fault that the task is in, once. */
 static inline struct reader *
 count_fault(void)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
 	struct reader *reader = reader_wanted();
-	__u64 serial;
+	__u64 serial = fault_serial_now();
 
 	if (!reader)
 		return NULL;
-	serial = BPF_CORE_READ(task, min_flt) + BPF_CORE_READ(task, maj_flt) + 1;
 	if (reader->fault_serial != serial) {
 		reader->fault_serial = serial;
+		reader->fault_mapping = 0;
 		reader->fault_missed = false;
 		count(FAULTS, 1, is_current_target());
 	}
@@ -321,6 +246,7 @@ take_faulted(const struct cache *cache, __u64 index)
 	    is_current_target());
 }
 
+/* The page is looked up next, and the fault tried again where it must wait for it. */
 static __always_inline int
 begin_fault(bool by_kprobe, struct vm_fault *fault)
 {
@@ -329,29 +255,17 @@ begin_fault(bool by_kprobe, struct vm_fault *fault)
 
 	if (!fault_file(by_kprobe, fault, &cache) || !(reader = count_fault()))
 		return 0;
+	reader->preloads = false;
 	reader->fault_index = FOLLOW(by_kprobe, fault, pgoff);
 	reader->fault_mapping = cache.mapping;
-	return 0;
-}
-
-static __always_inline int
-end_fault(bool by_kprobe, struct vm_fault *fault, __u32 result)
-{
-	struct reader *reader;
-	struct cache cache;
-
-	if (!fault_file(by_kprobe, fault, &cache) || !(reader = count_fault()))
-		return 0;
-	reader->fault_mapping = 0;
-	if (!(result & VM_FAULT_FAILED))
-		take_faulted(&cache, FOLLOW(by_kprobe, fault, pgoff));
+	take_faulted(&cache, reader->fault_index);
 	return 0;
 }
 
 /* Pages FIRST to LAST, around that of the fault, were mapped as far as they were there. It
  * will have its own page in any case, by this function or the next. */
 static __always_inline int
-end_map(bool by_kprobe, struct vm_fault *fault, __u64 first, __u64 last)
+begin_map(bool by_kprobe, struct vm_fault *fault, __u64 first, __u64 last)
 {
 	struct cache cache;
 	struct file *file = fault_file(by_kprobe, fault, &cache);
@@ -371,21 +285,21 @@ SEC("fentry")
 int
 BPF_PROG(read_begins, struct kiocb *iocb, struct iov_iter *iter)
 {
-	return undisturbed(begin_read(false, iocb, iter));
+	return begin_read(false, iocb, iter);
 }
 
 SEC("fexit")
 int
 BPF_PROG(read_ends, struct kiocb *iocb, struct iov_iter *iter, long already, long result)
 {
-	return undisturbed(end_read(false, iocb, already, result));
+	return end_read(false, iocb, already, result);
 }
 
 SEC("fentry")
 int
 BPF_PROG(splice_begins, struct file *file, __u64 *position, void *pipe, unsigned long length)
 {
-	return undisturbed(begin_splice(false, file, position, length));
+	return begin_splice(false, file, position, length);
 }
 
 SEC("fexit")
@@ -393,7 +307,7 @@ int
 BPF_PROG(splice_ends, struct file *file, __u64 *position, void *pipe, unsigned long length,
     unsigned flags, long result)
 {
-	return undisturbed(end_splice(false, file, position, result));
+	return end_splice(false, file, position, result);
 }
 
 #ifdef BEFORE_FOLIOS
@@ -402,7 +316,7 @@ int
 BPF_PROG(insert_page_ends, struct page *page, struct address_space *mapping, unsigned long index,
     unsigned gfp, int result)
 {
-	return undisturbed(is_fill(gfp, result) ? end_insert(false, page, mapping, index) : 0);
+	return is_fill(gfp, result) ? end_insert(false, page, mapping, index) : 0;
 }
 #else
 SEC("fexit")
@@ -410,7 +324,7 @@ int
 BPF_PROG(insert_ends, struct address_space *mapping, struct folio *folio, unsigned long index,
     unsigned gfp, int result)
 {
-	return undisturbed(is_fill(gfp, result) ? end_insert(false, folio, mapping, index) : 0);
+	return is_fill(gfp, result) ? end_insert(false, folio, mapping, index) : 0;
 }
 #endif
 
@@ -418,41 +332,34 @@ SEC("fentry")
 int
 BPF_PROG(preload_begins, struct file *file, long long offset, long long length, int advice)
 {
-	return undisturbed(begin_preload(advice));
+	return begin_preload(advice);
 }
 
 SEC("fexit")
 int
 BPF_PROG(preload_ends, struct file *file, long long offset, long long length, int advice)
 {
-	return undisturbed(end_preload(advice));
+	return end_preload(advice);
 }
 
 SEC("fentry")
 int
 BPF_PROG(fault_begins, struct vm_fault *fault)
 {
-	return undisturbed(begin_fault(false, fault));
+	return begin_fault(false, fault);
 }
 
-SEC("fexit")
+SEC("fentry")
 int
-BPF_PROG(fault_ends, struct vm_fault *fault, unsigned result)
+BPF_PROG(map_begins, struct vm_fault *fault, unsigned long first, unsigned long last)
 {
-	return undisturbed(end_fault(false, fault, result));
-}
-
-SEC("fexit")
-int
-BPF_PROG(map_ends, struct vm_fault *fault, unsigned long first, unsigned long last)
-{
-	return undisturbed(end_map(false, fault, first, last));
+	return begin_map(false, fault, first, last);
 }
 
 /* --- by kprobe and kretprobe */
 
 /* A function's arguments go where its return finds them. One that is still there has had
- * no return: the kernel had no kretprobe left for it. */
+ * no return: the kernel had no kretprobe left for it. (A read's is recovered.) */
 static inline int
 keep(enum kept_call which, __u64 first, __u64 second, __u64 third)
 {
@@ -460,7 +367,7 @@ keep(enum kept_call which, __u64 first, __u64 second, __u64 third)
 
 	if (!reader)
 		return 0;
-	if (reader->kept[which].kept && state.counting)
+	if (reader->kept[which].kept && which == KEPT_INSERT && state.counting)
 		count(UNSEEN, 1, is_current_target());
 	reader->kept[which].of[0] = first;
 	reader->kept[which].of[1] = second;
@@ -589,33 +496,14 @@ SEC("kprobe")
 int
 fault_called(struct pt_regs *regs)
 {
-	keep(KEPT_FAULT, ARGUMENT_1(regs), 0, 0);
 	return begin_fault(true, (void *)ARGUMENT_1(regs));
-}
-
-SEC("kretprobe")
-int
-fault_returned(struct pt_regs *regs)
-{
-	struct arguments *call = kept(KEPT_FAULT);
-
-	return call ? end_fault(true, (void *)call->of[0], (__u32)RESULT(regs)) : 0;
 }
 
 SEC("kprobe")
 int
 map_called(struct pt_regs *regs)
 {
-	return keep(KEPT_MAP, ARGUMENT_1(regs), ARGUMENT_2(regs), ARGUMENT_3(regs));
-}
-
-SEC("kretprobe")
-int
-map_returned(struct pt_regs *regs)
-{
-	struct arguments *call = kept(KEPT_MAP);
-
-	return call ? end_map(true, (void *)call->of[0], call->of[1], call->of[2]) : 0;
+	return begin_map(true, (void *)ARGUMENT_1(regs), ARGUMENT_2(regs), ARGUMENT_3(regs));
 }
 
 #endif

@@ -8,12 +8,26 @@
 #include "request.h"
 #endif
 
-/* A read, splice or fault that the full tier has seen begin. */
+/* The figures of a task: bytes that read calls have returned, and how many have. */
+struct given {
+	__u64 bytes, calls;
+};
+
+/* A read or splice that has begun. */
 struct reading {
-	struct cache cache; /* mapping 0: none */
-	__u64 began;        /* evictions before it */
-	__u64 first, end;   /* pages asked for */
-	__u64 stalls;       /* of these, brought in by the task itself */
+	struct cache cache;  /* mapping 0: none */
+	struct given given;  /* before it */
+	__u64 began;         /* evictions before it */
+	__u64 position;      /* bytes */
+	__u64 call_start;    /* of the whole system call, bytes */
+	__u64 first, end;    /* pages asked for */
+	__u64 stalls;        /* of these, brought in by the task itself */
+};
+
+/* The task's latest one that has ended. */
+struct ended {
+	__u64 mapping, end; /* bytes */
+	struct given given;
 };
 
 /* Arguments of a function, for its kretprobe. */
@@ -22,10 +36,12 @@ struct arguments {
 	bool kept;
 };
 
-enum kept_call { KEPT_READ, KEPT_SPLICE, KEPT_INSERT, KEPT_PRELOAD, KEPT_FAULT, KEPT_MAP, KEEPS };
+enum kept_call { KEPT_READ, KEPT_SPLICE, KEPT_INSERT, KEPT_PRELOAD, KEEPS };
 
 struct reader {
 	struct reading readings[2]; /* a file system may read another's file meanwhile */
+	struct ended ended;
+	__u64 call_start;
 	struct arguments kept[KEEPS];
 	bool preloads; /* it is in a preload */
 

@@ -57,8 +57,8 @@ struct ledger_entry {
 
 /* Constants of a set of programs. */
 struct settings {
-	__u8 second; /* the same programs are there already: see full.h */
-	__u8 steady; /* the kernel can be kept from preempting them */
+	__u8 twice;  /* there are two sets of the same programs: see full.h */
+	__u8 second; /* this is the second */
 };
 
 /* All variables of the programs. */

@@ -7,7 +7,7 @@
  * read. The sweep after it calls waste what was set aside in the others: a read that could
  * still take it would have been going on when it was evicted, which was before the look.
  */
-#include "reader.h"
+#include "reading.h"
 #ifndef BEFORE_FOLIOS
 #include "traced.h"
 #endif
@@ -58,6 +58,7 @@ look(struct bpf_iter__task *context)
 	if (!task || !(reader = reader_of(task, false)))
 		return 0;
 	unsure = reader->request.held && !reader->request.by_bytes;
+	recover_returned(reader, task);
 	look_at_request(reader, task);
 	if (reader->request.held || unsure)
 		note_reading(&reader->request.cache);

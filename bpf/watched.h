@@ -3,7 +3,7 @@
 #define HOTSET_WATCHED_H
 
 /* What every tier sees in the same way. */
-#include "reader.h"
+#include "reading.h"
 #ifndef BEFORE_FOLIOS
 #include "traced.h"
 #endif
@@ -58,8 +58,10 @@ BPF_PROG(task_exit, struct task_struct *task)
 #else
 	struct reader *reader = reader_of(task, false);
 
-	if (reader)
-		settle_own(reader, task);
+	if (!reader)
+		return 0;
+	recover_returned(reader, task);
+	settle_own(reader, task);
 #endif
 	return 0;
 }

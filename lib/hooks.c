@@ -86,7 +86,9 @@ take(struct hooks *hooks, const struct hook *hook)
 
 	/* a kprobe's point is not looked up, but the trampoline's at the same function is */
 	if (hook->is_function)
-		error = aim(program_of(hooks, hook, HOOK_FULL, END), hook->point);
+		error = aim(program_of(hooks, hook, HOOK_FULL,
+				has_program(hook, HOOK_FULL, END) ? END : START),
+		    hook->point);
 	for (int side = START; side < SIDES && !error; side++) {
 		struct bpf_program *program = program_of(hooks, hook, hooks->tier, side);
 
@@ -204,23 +206,47 @@ hooks_detach(struct hooks *hooks)
 	}
 }
 
-uint64_t
-hooks_missed(const struct hooks *hooks)
+/* What the kernel did not show the program of ROLE at SIDE. */
+static uint64_t
+missed_by(const struct hooks *hooks, enum hook_role role, int side)
 {
-	uint64_t missed = 0;
+	const struct hook *hook = hooks->chosen[role];
+	struct bpf_program *program = hook ? program_of(hooks, hook, hooks->tier, side) : NULL;
+	struct bpf_prog_info info = { 0 };
+	__u32 size = sizeof info;
 
-	for (int i = 0; i < 2 * ROLES; i++) {
-		const struct hook *hook = hooks->chosen[i / 2];
-		struct bpf_prog_info info = { 0 };
-		__u32 size = sizeof info;
-		struct bpf_program *program;
+	if (!program || bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) != 0)
+		return 0;
+	return info.recursion_misses;
+}
 
-		if (!hook || !(program = program_of(hooks, hook, hooks->tier, i % 2)))
-			continue;
-		if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) == 0)
-			missed += info.recursion_misses;
+static uint64_t
+least(uint64_t one, uint64_t other)
+{
+	return one < other ? one : other;
+}
+
+uint64_t
+hooks_missed(const struct hooks hooks[], int sets)
+{
+	uint64_t sum = 0;
+
+	for (int role = 0; role < ROLES; role++) {
+		uint64_t missed[SIDES];
+
+		for (int side = START; side < SIDES; side++) {
+			missed[side] = missed_by(&hooks[0], (enum hook_role)role, side);
+			if (sets > 1 && !roles[role].once)
+				missed[side] = least(missed[side],
+				    missed_by(&hooks[1], (enum hook_role)role, side));
+		}
+		/* a read is counted by either side: see bpf/reading.h */
+		if (sets > 1 && (role == ROLE_READ || role == ROLE_SPLICE))
+			sum += least(missed[START], missed[END]);
+		else
+			sum += missed[START] + missed[END];
 	}
-	return missed;
+	return sum;
 }
 
 const char *

@@ -56,9 +56,9 @@ int hooks_attach(struct hooks *hooks, enum hook_role *failed);
 /* Detaches everything. */
 void hooks_detach(struct hooks *hooks);
 
-/* Events that the kernel did not show a program, since another was at work on that
- * processor. */
-uint64_t hooks_missed(const struct hooks *hooks);
+/* Events that the kernel did not show a program, since another of the kind was at work on that
+ * processor: at most so many that none of the SETS saw. */
+uint64_t hooks_missed(const struct hooks hooks[], int sets);
 
 /* What a role is, for people. */
 const char *hooks_role(enum hook_role role);

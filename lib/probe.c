@@ -298,9 +298,9 @@ share_maps(struct probe *probe)
 
 /* Loads the same programs once more. */
 static int
-load_again(struct probe *probe, bool target, bool steady, struct probe_reason *reason)
+load_again(struct probe *probe, bool target, struct probe_reason *reason)
 {
-	const struct settings settings = { .second = true, .steady = steady };
+	const struct settings settings = { .twice = true, .second = true };
 	unsigned use = HOOKS_AGAIN | (target ? HOOKS_TARGETS : 0);
 	enum hook_role missing;
 	int error;
@@ -320,10 +320,9 @@ load_again(struct probe *probe, bool target, bool steady, struct probe_reason *r
 }
 
 static int
-load_set(struct probe *probe, enum hook_tier tier, bool target, bool steady,
-    struct probe_reason *reason)
+load(struct probe *probe, enum hook_tier tier, bool target, struct probe_reason *reason)
 {
-	const struct settings settings = { .steady = steady };
+	const struct settings settings = { .twice = is_preempted(tier) };
 	int error;
 
 	if (open_object(probe, tier, target, reason) < 0)
@@ -338,26 +337,10 @@ load_set(struct probe *probe, enum hook_tier tier, bool target, bool steady,
 		explain_load(reason, -error);
 		return -1;
 	}
-	return 0;
-}
-
-static int
-load(struct probe *probe, enum hook_tier tier, bool target, struct probe_reason *reason)
-{
-	bool preempted = is_preempted(tier), steady = preempted;
-
-	if (load_set(probe, tier, target, steady, reason) < 0) {
-		if (!steady)
-			return -1;
-		steady = false; /* not every kernel knows how */
-		unload(probe);
-		if (load_set(probe, tier, target, steady, reason) < 0)
-			return -1;
-	}
 	if (map_state(probe, reason) < 0)
 		return -1;
 	probe->state->has_target = target;
-	if (preempted && load_again(probe, target, steady, reason) < 0)
+	if (settings.twice && load_again(probe, target, reason) < 0)
 		return -1;
 	if (attach_all(probe, reason) < 0)
 		return -1;
@@ -546,10 +529,7 @@ look_and_sweep(struct probe *probe)
 int
 probe_settle(struct probe *probe)
 {
-	if (probe->state->set_aside)
-		return look_and_sweep(probe);
-	/* functions say all as they return; what tracepoints have shown may still be held */
-	return probe->hooks[0].tier == HOOK_TRACED ? iterate(probe->look) : 0;
+	return probe->state->set_aside ? look_and_sweep(probe) : iterate(probe->look);
 }
 
 void
@@ -594,7 +574,7 @@ probe_pending(const struct probe *probe)
 uint64_t
 probe_missed(const struct probe *probe)
 {
-	return hooks_missed(&probe->hooks[probe->again != NULL]);
+	return hooks_missed(probe->hooks, probe->again ? 2 : 1);
 }
 
 bool
