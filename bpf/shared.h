@@ -14,6 +14,8 @@ enum counter {
 	FAULTS,       /* page faults on file mappings */
 	FAULT_MISSES, /* of these, the first access to a filled page */
 	MAPPED,       /* filled pages that fault-around mapped */
+	STALLS,       /* of HITS and MISSES, accesses that found the page absent, so that the
+		       * caller waited */
 	FILLS,        /* pages put into the cache for a read, a fault or readahead */
 	WASTE,        /* filled, evicted, never accessed */
 	LOST,         /* filled, but the ledger had no room */

@@ -357,6 +357,13 @@ probe_sums(struct probe *probe, enum scope scope, struct counters *sums)
 	return failed ? -1 : 0;
 }
 
+bool
+probe_counts(const struct probe *probe, enum counter counter)
+{
+	(void)probe;
+	return counter != STALLS;
+}
+
 uint64_t
 probe_pending(const struct probe *probe)
 {

@@ -54,6 +54,9 @@ int probe_settle(struct probe *probe);
 /* The sums since probe_start, in pages. */
 int probe_sums(struct probe *probe, enum scope scope, struct counters *sums);
 
+/* Whether what was attached counts COUNTER at all. */
+bool probe_counts(const struct probe *probe, enum counter counter);
+
 /* Pages that are filled and not yet accessed, by the ledger's own count. */
 uint64_t probe_pending(const struct probe *probe);
 
