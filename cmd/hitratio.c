@@ -10,10 +10,10 @@
 #include "child.h"
 #include "diag.h"
 #include "interval.h"
+#include "meter.h"
 #include "num.h"
 #include "opts.h"
 #include "out.h"
-#include "probe.h"
 #include "status.h"
 #include "stop.h"
 
@@ -22,9 +22,9 @@
 
 struct options {
 	struct opts_common common;
-	bool time;
+	bool time, with_faults;
 	pid_t pid;
-	enum probe_tier tier;
+	struct meter_choice choice;
 	uint64_t interval, count; /* ns; 0: until stopped */
 	char **command;           /* NULL: none */
 };
@@ -35,42 +35,57 @@ store_tier(void *field, const char *argument)
 	static const char *const names[] = { [PROBE_FULL] = "full",
 		[PROBE_KPROBE] = "kprobe",
 		[PROBE_TRACEPOINT] = "tracepoint" };
-	enum probe_tier *tier = field;
+	struct meter_choice *choice = field;
 
+	choice->only = strcmp(argument, "proc") == 0;
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		if (names[i] && strcmp(names[i], argument) == 0) {
-			*tier = (enum probe_tier)i;
+			choice->tier = (enum probe_tier)i;
 			return 0;
 		}
 	}
 	errno = EINVAL;
-	return -1;
+	return choice->only ? 0 : -1;
 }
 
 static const struct opts_option options[] = {
 	{ 'T', "time", NULL, opts_flag, offsetof(struct options, time), "show the time" },
 	{ 'p', "pid", "PID", opts_pid, offsetof(struct options, pid),
 	    "count process PID and its children only" },
-	{ 0, "tier", "TIER", store_tier, offsetof(struct options, tier),
-	    "count by full, kprobe or tracepoint only" },
+	{ 0, "with-faults", NULL, opts_flag, offsetof(struct options, with_faults),
+	    "accesses, hits and misses are also those of page faults" },
+	{ 0, "estimate", NULL, opts_flag, offsetof(struct options, choice.estimate),
+	    "estimate from /proc where nothing can be counted" },
+	{ 0, "tier", "TIER", store_tier, offsetof(struct options, choice),
+	    "by full, kprobe, tracepoint or (an estimate) proc only" },
 	{ 0 },
 };
 
 struct run {
 	struct options *options;
-	struct probe *probe;
+	struct meter meter;
 	struct out out;
-	enum scope scope;
 	struct moment start, last;
+	pid_t child; /* the command's; 0: none, or it has been waited for */
+	int wait_status;
 };
 
 static int
 take_moment(struct run *run, struct moment *moment)
 {
-	if (interval_moment(run->probe, run->scope, moment) == 0)
+	if (interval_moment(&run->meter, moment) == 0)
 		return 0;
 	diag_error("cannot read the counters: %s", strerror(errno));
 	return -1;
+}
+
+/* An estimate finds what the command did in what we did, once we have waited for it: what a
+ * dead process did may be told to root only. */
+static void
+wait_for_estimate(struct run *run)
+{
+	if (run->child && !run->meter.probe && child_poll(run->child, &run->wait_status) == 1)
+		run->child = 0;
 }
 
 static int
@@ -79,52 +94,13 @@ report(struct run *run)
 	const struct moment *from = run->out.running ? &run->start : &run->last;
 	struct moment now;
 
+	wait_for_estimate(run);
 	if (take_moment(run, &now) < 0)
 		return STATUS_FAILED;
-	if (interval_row(&run->out, from, &now, probe_tier(run->probe)) < 0 ||
-	    out_commit(&run->out) < 0)
+	if (interval_row(&run->out, &run->meter, from, &now) < 0 || out_commit(&run->out) < 0)
 		return out_explain(&run->out);
 	run->last = now;
 	return STATUS_DONE;
-}
-
-static void
-describe(const struct run *run)
-{
-	char text[200];
-	const char *point, *name;
-
-	probe_describe(run->probe, text, sizeof text);
-	diag_detail("%s", text);
-	for (int role = 0; (name = probe_role(run->probe, role, &point)); role++)
-		diag_detail("%s: %s", name, point ? point : "not needed or not in this kernel");
-}
-
-/* With -v: what came in must be somewhere. */
-static void
-account(const struct run *run)
-{
-	struct counters all;
-
-	if (probe_sums(run->probe, SCOPE_ALL, &all) < 0)
-		return;
-	diag_detail("fills %llu = misses %llu + fault misses %llu + mapped %llu + waste %llu + "
-		    "pending %llu + lost %llu",
-	    (unsigned long long)all.of[FILLS], (unsigned long long)all.of[MISSES],
-	    (unsigned long long)all.of[FAULT_MISSES], (unsigned long long)all.of[MAPPED],
-	    (unsigned long long)all.of[WASTE], (unsigned long long)probe_pending(run->probe),
-	    (unsigned long long)all.of[LOST]);
-	if (all.of[LOST])
-		diag_error("%llu pages could not be noted, and count as hits: too many wait for "
-			   "their first access",
-		    (unsigned long long)all.of[LOST]);
-	if (all.of[UNSEEN])
-		diag_error("%llu events were not counted: no memory for task storage",
-		    (unsigned long long)all.of[UNSEEN]);
-	if (probe_missed(run->probe))
-		diag_error("%llu events were not counted: the kernel let one of a kind interrupt "
-			   "another",
-		    (unsigned long long)probe_missed(run->probe));
 }
 
 /* Sleeps as stop_sleep does, and keeps room in the ledger meanwhile: a walk over small
@@ -135,7 +111,7 @@ sleep_until(struct run *run, uint64_t deadline, int fd)
 	uint64_t next;
 
 	do {
-		probe_tidy(run->probe);
+		meter_tidy(&run->meter);
 		next = stop_now() + TIDY_INTERVAL;
 	} while (next < deadline && stop_sleep(next, fd));
 	return next >= deadline && stop_sleep(deadline, fd);
@@ -179,11 +155,11 @@ watch(struct run *run, int fd)
 static int
 begin(struct run *run)
 {
-	probe_start(run->probe);
+	meter_start(&run->meter);
 	if (take_moment(run, &run->start) < 0)
 		return STATUS_FAILED;
 	run->last = run->start;
-	describe(run); /* whoever reads it knows that counting has begun */
+	meter_describe(&run->meter); /* whoever reads it knows that counting has begun */
 	return STATUS_DONE;
 }
 
@@ -204,7 +180,7 @@ watch_process(struct run *run, pid_t pid)
 		diag_error("process %d: a thread; --pid takes the process that it is of", (int)pid);
 		return STATUS_UNKNOWN;
 	}
-	if (fd < 0 || probe_target(run->probe, pid) < 0) {
+	if (fd < 0 || meter_target(&run->meter, pid) < 0) {
 		diag_error("process %d: %s", (int)pid, strerror(errno));
 		return STATUS_UNKNOWN;
 	}
@@ -215,19 +191,34 @@ watch_process(struct run *run, pid_t pid)
 	return status;
 }
 
-/* Runs the command from its start to its end; its status is ours. */
+/* The command's status is ours; where we were stopped, so is it. */
+static int
+end_command(struct run *run, int status)
+{
+	if (run->child && stop_asked() == SIGALRM) {
+		child_end(run->child, &run->wait_status);
+		return status == STATUS_DONE ? STATUS_UNKNOWN : status;
+	}
+	if (run->child && stop_asked())
+		kill(run->child, stop_asked());
+	if (run->child && child_wait(run->child, &run->wait_status) < 0)
+		return STATUS_FAILED;
+	return status == STATUS_DONE ? child_status(run->wait_status) : status;
+}
+
+/* Runs the command from its start to its end. */
 static int
 watch_command(struct run *run, char **command)
 {
-	int go, wait_status, status, fd;
-	pid_t pid = child_start(command, &go);
+	int go, status, fd;
 
-	if (pid < 0) {
+	run->child = child_start(command, &go);
+	if (run->child < 0) {
 		diag_file(command[0], errno);
 		return STATUS_FAILED;
 	}
-	fd = child_pidfd(pid);
-	if (fd < 0 || probe_target(run->probe, pid) < 0) {
+	fd = child_pidfd(run->child);
+	if (fd < 0 || meter_target(&run->meter, run->child) < 0) {
 		diag_error("cannot follow the command: %s", strerror(errno));
 		close(go);
 		return STATUS_FAILED;
@@ -235,16 +226,7 @@ watch_command(struct run *run, char **command)
 	status = begin(run);
 	if (status != STATUS_DONE || child_release(go) < 0)
 		return STATUS_FAILED;
-	status = watch(run, fd);
-	if (stop_asked() == SIGALRM) {
-		child_end(pid, &wait_status);
-		return status == STATUS_DONE ? STATUS_UNKNOWN : status;
-	}
-	if (stop_asked())
-		kill(pid, stop_asked());
-	if (child_wait(pid, &wait_status) < 0)
-		return STATUS_FAILED;
-	return status == STATUS_DONE ? child_status(wait_status) : status;
+	return end_command(run, watch(run, fd));
 }
 
 static int
@@ -276,30 +258,65 @@ static const struct opts_tool tool = {
 	"[options] [INTERVAL [COUNT]]\n[options] [INTERVAL [COUNT]] -- COMMAND [ARGUMENT...]",
 	"Show what fraction of file reads the page cache serves, each INTERVAL (default 1 s)\n"
 	"COUNT times, for the machine, a process or a command from its start to its end.",
-	&interval_table,
+	&interval_tables[true][false],
 };
+
+static int
+watch_what(struct run *run)
+{
+	const struct options *opt = run->options;
+
+	if (opt->command)
+		return watch_command(run, opt->command);
+	return opt->pid ? watch_process(run, opt->pid) : watch_machine(run);
+}
 
 static int
 run_with(struct run *run)
 {
 	const struct options *opt = run->options;
+	const struct out_table *table = &interval_tables[!run->meter.probe][opt->time];
+	int status;
+
+	if (out_open(&run->out, table, opt->common.format, opt->common.output,
+		opt->command ? stderr : stdout) < 0)
+		return out_explain(&run->out);
+	/* only a run that goes on has counters: prom's idea of a sum */
+	run->out.running = opt->common.format == OUT_PROM && !opt->count && !opt->command;
+	status = watch_what(run);
+	meter_account(&run->meter);
+	out_close(&run->out);
+	return status;
+}
+
+static int
+measure(struct options *opt)
+{
+	struct run run = { .options = opt };
 	struct probe_reason reason;
 	int status;
 
-	run->probe = probe_open(opt->tier, run->scope == SCOPE_TARGET, &reason);
-	if (!run->probe) {
+	run.meter.with_faults = opt->with_faults;
+	run.meter.scope = opt->command || opt->pid ? SCOPE_TARGET : SCOPE_ALL;
+	if (meter_open(&run.meter, &opt->choice, &reason) < 0) {
 		diag_error("%s", reason.text);
 		return STATUS_UNKNOWN;
 	}
-	if (opt->command)
-		status = watch_command(run, opt->command);
-	else if (opt->pid)
-		status = watch_process(run, opt->pid);
-	else
-		status = watch_machine(run);
-	account(run);
-	probe_close(run->probe);
+	status = run_with(&run);
+	meter_close(&run.meter);
 	return status;
+}
+
+static int
+check_options(struct options *opt)
+{
+	if (opt->command && opt->pid)
+		return opts_misuse("--pid and a command exclude each other");
+	if (opt->with_faults && (opt->choice.estimate || opt->choice.only))
+		return opts_misuse("--with-faults: faults cannot be estimated");
+	if (!opt->interval && !opt->command)
+		opt->interval = NSEC;
+	return STATUS_DONE;
 }
 
 int
@@ -307,7 +324,6 @@ main(int argc, char **argv)
 {
 	struct options opt = { 0 };
 	struct opts_group groups[] = { { options, &opt }, { 0 } };
-	struct run run = { .options = &opt };
 	int status, first = opts_parse(&tool, groups, &opt.common, argc, argv, &status);
 
 	if (first < 0)
@@ -315,21 +331,12 @@ main(int argc, char **argv)
 	if (strcmp(argv[first - 1], "--") == 0)
 		first--;
 	status = parse_operands(&opt, argc - first, argv + first);
+	if (status == STATUS_DONE)
+		status = check_options(&opt);
 	if (status != STATUS_DONE)
 		return status;
-	if (opt.command && opt.pid)
-		return opts_misuse("--pid and a command exclude each other");
-	if (!opt.interval && !opt.command)
-		opt.interval = NSEC;
-	run.scope = opt.command || opt.pid ? SCOPE_TARGET : SCOPE_ALL;
 	stop_catch(opt.common.timeout);
-	if (out_open(&run.out, opt.time ? &interval_table_timed : &interval_table,
-		opt.common.format, opt.common.output, opt.command ? stderr : stdout) < 0)
-		return out_explain(&run.out);
-	/* only a run that goes on has counters: prom's idea of a sum */
-	run.out.running = opt.common.format == OUT_PROM && !opt.count && !opt.command;
-	status = run_with(&run);
-	out_close(&run.out);
+	status = measure(&opt);
 	if (status == STATUS_DONE && diag_errors())
 		status = STATUS_PART;
 	if (status == STATUS_DONE && stop_asked() == SIGALRM)

@@ -38,6 +38,7 @@ struct out_field {
 	const char *metric; /* after "hotset_"; NULL: not a metric. A string: the label's name */
 	bool counts;        /* a sum that a running tool reports as METRIC_total */
 	const char *help;
+	bool estimate; /* not known: text says so behind each figure, as names do elsewhere */
 };
 
 /* One column of text; a positive width aligns right, a negative one left. */
