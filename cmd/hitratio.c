@@ -3,12 +3,14 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "diag.h"
 #include "num.h"
 #include "opts.h"
 #include "out.h"
+#include "selftest.h"
 #include "status.h"
 #include "stop.h"
 #include "watch.h"
@@ -17,11 +19,12 @@
 
 struct options {
 	struct opts_common common;
-	bool time, with_faults;
+	bool time, with_faults, self_test;
 	pid_t pid;
 	struct meter_choice choice;
 	uint64_t interval, count; /* ns; 0: until stopped */
 	char **command;           /* NULL: none */
+	const char *folder;       /* of the self-test; NULL: the usual */
 };
 
 static int
@@ -53,6 +56,8 @@ static const struct opts_option options[] = {
 	    "estimate from /proc where nothing can be counted" },
 	{ 0, "tier", "TIER", store_tier, offsetof(struct options, choice),
 	    "by full, kprobe, tracepoint or (an estimate) proc only" },
+	{ 0, "self-test", NULL, opts_flag, offsetof(struct options, self_test),
+	    "compare what is counted here with the truth" },
 	{ 0 },
 };
 
@@ -61,6 +66,12 @@ parse_operands(struct options *opt, int argc, char **argv)
 {
 	int i = 0;
 
+	if (opt->self_test) {
+		if (argc > 1 || (argc && strcmp(argv[0], "--") == 0))
+			return opts_misuse("--self-test takes one folder at most");
+		opt->folder = argv[0]; /* which may be NULL */
+		return STATUS_DONE;
+	}
 	if (i < argc && strcmp(argv[i], "--") != 0) {
 		if (num_duration(argv[i], &opt->interval) < 0 || opt->interval == 0)
 			return opts_misuse("\"%s\" is not a valid interval", argv[i]);
@@ -82,7 +93,8 @@ parse_operands(struct options *opt, int argc, char **argv)
 
 static const struct opts_tool tool = {
 	"hitratio",
-	"[options] [INTERVAL [COUNT]]\n[options] [INTERVAL [COUNT]] -- COMMAND [ARGUMENT...]",
+	"[options] [INTERVAL [COUNT]]\n[options] [INTERVAL [COUNT]] -- COMMAND [ARGUMENT...]\n"
+	"[options] --self-test [FOLDER]",
 	"Show what fraction of file reads the page cache serves, each INTERVAL (default 1 s)\n"
 	"COUNT times, for the machine, a process or a command from its start to its end.",
 	&interval_tables[true][false],
@@ -131,6 +143,91 @@ measure(const struct options *opt)
 	return status;
 }
 
+/* With TMPDIR, else where files are on a disk. */
+static const char *
+self_test_folder(const struct options *opt)
+{
+	const char *folder = opt->folder ? opt->folder : getenv("TMPDIR");
+
+	return folder && *folder ? folder : "/var/tmp";
+}
+
+static void
+explain_unknown(const char *what, int error)
+{
+	if (error == EBUSY)
+		diag_error(
+		    "%s: the kernel does not drop the pages of files there from memory, as in "
+		    "tmpfs: name another folder",
+		    what);
+	else if (error)
+		diag_file(what, error);
+	else
+		diag_error("%s: pages did not stay in memory for long enough: try again", what);
+}
+
+/* All cases; the worst status: what differs is worse than what nobody can tell. */
+static int
+run_cases(struct selftest *test, struct out *out)
+{
+	int status = STATUS_DONE;
+
+	for (const struct workload *workload = workloads; workload->name; workload++) {
+		struct selftest_result result;
+
+		selftest_run(test, workload, &result);
+		if (stop_asked())
+			return out_finish(out, false) < 0 ? out_explain(out) : STATUS_UNKNOWN;
+		if (selftest_row(out, test, &result) < 0)
+			return out_explain(out);
+		if (result.status == STATUS_UNKNOWN)
+			explain_unknown(workload->name, result.error);
+		if (result.status != STATUS_DONE && status != STATUS_FAILED)
+			status = (int)result.status;
+	}
+	return out_commit(out) < 0 ? out_explain(out) : status;
+}
+
+static int
+self_test_by(struct meter *meter, const struct options *opt)
+{
+	const char *folder = self_test_folder(opt);
+	struct selftest test;
+	struct out out;
+	int status;
+
+	if (out_open(&out, &selftest_table, opt->common.format, opt->common.output, stdout) < 0)
+		return out_explain(&out);
+	if (selftest_open(&test, meter->probe, folder) < 0) {
+		explain_unknown(folder, errno);
+		out_close(&out);
+		return STATUS_UNKNOWN;
+	}
+	meter_describe(meter);
+	status = run_cases(&test, &out);
+	meter_identity(meter); /* what others missed does not matter */
+	selftest_close(&test);
+	out_close(&out);
+	return status;
+}
+
+static int
+self_test(const struct options *opt)
+{
+	struct meter meter = { .scope = SCOPE_TARGET };
+	struct probe_reason reason;
+	int status;
+
+	meter.probe = probe_open(opt->choice.tier, true, &reason);
+	if (!meter.probe) {
+		diag_error("%s", reason.text);
+		return STATUS_UNKNOWN;
+	}
+	status = self_test_by(&meter, opt);
+	meter_close(&meter);
+	return status;
+}
+
 static int
 check_options(struct options *opt)
 {
@@ -138,6 +235,10 @@ check_options(struct options *opt)
 		return opts_misuse("--pid and a command exclude each other");
 	if (opt->with_faults && (opt->choice.estimate || opt->choice.only))
 		return opts_misuse("--with-faults: faults cannot be estimated");
+	if (opt->self_test && (opt->choice.estimate || opt->choice.only))
+		return opts_misuse("--self-test: an estimate is never exact");
+	if (opt->self_test && (opt->pid || opt->time || opt->with_faults))
+		return opts_misuse("--self-test excludes --pid, --time and --with-faults");
 	if (!opt->interval && !opt->command)
 		opt->interval = NSEC;
 	return STATUS_DONE;
@@ -160,7 +261,7 @@ main(int argc, char **argv)
 	if (status != STATUS_DONE)
 		return status;
 	stop_catch(opt.common.timeout);
-	status = measure(&opt);
+	status = opt.self_test ? self_test(&opt) : measure(&opt);
 	if (status == STATUS_DONE && diag_errors())
 		status = STATUS_PART;
 	if (status == STATUS_DONE && stop_asked() == SIGALRM)

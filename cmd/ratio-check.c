@@ -64,7 +64,7 @@ static const struct out_field fields[FIELDS] = {
 
 static const struct out_column no_columns[] = { { 0 } };
 
-static const struct out_table table = { fields, FIELDS, no_columns };
+static const struct out_table table = { .fields = fields, .count = FIELDS, .columns = no_columns };
 
 struct options {
 	const char *warning, *critical;

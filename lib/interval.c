@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "meminfo.h"
+#include "selftest.h"
 #include "stop.h"
 
 #define NSEC  1000000000ULL
@@ -116,9 +117,12 @@ static const struct out_column estimate_columns[] = {
 	{ 0 },
 };
 
+#define TABLE(length, shown) .fields = fields, .count = length, .columns = shown
+
 const struct out_table interval_tables[2][2] = {
-	{ { fields, EXACT_FIELDS, columns + 1 }, { fields, EXACT_FIELDS, columns } },
-	{ { fields, FIELDS, estimate_columns + 1 }, { fields, FIELDS, estimate_columns } },
+	{ { TABLE(EXACT_FIELDS, columns + 1) }, { TABLE(EXACT_FIELDS, columns) } },
+	{ { TABLE(FIELDS, estimate_columns + 1), .also = &selftest_table },
+	    { TABLE(FIELDS, estimate_columns) } },
 };
 
 static int

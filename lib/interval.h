@@ -17,7 +17,8 @@ struct moment {
 	struct estimate_sums estimate; /* not counted */
 };
 
-/* The fields of a row: [1] of an estimate, which has more; [][1] text has the time in front. */
+/* The fields of a row: [1] of an estimate, which has more; [][1] text has the time in front.
+ * [1][0] is all that --help needs. */
 extern const struct out_table interval_tables[2][2];
 
 /* Now. -1 with errno where the figures cannot be read. */

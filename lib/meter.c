@@ -96,27 +96,30 @@ meter_tier(const struct meter *meter)
 	return meter->probe ? probe_tier(meter->probe) : "proc";
 }
 
-/* With -v: what came in must be somewhere. */
-static void
-identity(struct probe *probe, const struct counters *all)
+void
+meter_identity(struct meter *meter)
 {
+	struct counters all;
+
+	if (!meter->probe || probe_sums(meter->probe, SCOPE_ALL, &all) < 0)
+		return;
 	diag_detail("fills %llu = misses %llu + fault misses %llu + mapped %llu + waste %llu + "
 		    "pending %llu + lost %llu",
-	    (unsigned long long)all->of[FILLS], (unsigned long long)all->of[MISSES],
-	    (unsigned long long)all->of[FAULT_MISSES], (unsigned long long)all->of[MAPPED],
-	    (unsigned long long)all->of[WASTE], (unsigned long long)probe_pending(probe),
-	    (unsigned long long)all->of[LOST]);
+	    (unsigned long long)all.of[FILLS], (unsigned long long)all.of[MISSES],
+	    (unsigned long long)all.of[FAULT_MISSES], (unsigned long long)all.of[MAPPED],
+	    (unsigned long long)all.of[WASTE], (unsigned long long)probe_pending(meter->probe),
+	    (unsigned long long)all.of[LOST]);
+	diag_detail("%llu events missed", (unsigned long long)probe_missed(meter->probe));
 }
 
 void
 meter_account(struct meter *meter)
 {
 	struct counters all;
-	uint64_t missed;
 
+	meter_identity(meter);
 	if (!meter->probe || probe_sums(meter->probe, SCOPE_ALL, &all) < 0)
 		return;
-	identity(meter->probe, &all);
 	if (all.of[LOST])
 		diag_error("%llu pages could not be noted, and count as hits: too many wait for "
 			   "their first access",
@@ -124,11 +127,8 @@ meter_account(struct meter *meter)
 	if (all.of[UNSEEN])
 		diag_error("%llu events were not counted: no memory for task storage",
 		    (unsigned long long)all.of[UNSEEN]);
-	missed = probe_missed(meter->probe);
-	if (missed)
+	if (probe_missed(meter->probe))
 		diag_error("%llu events were not counted: the kernel let one of a kind interrupt "
 			   "another",
-		    (unsigned long long)missed);
-	else
-		diag_detail("0 events missed");
+		    (unsigned long long)probe_missed(meter->probe));
 }

@@ -42,7 +42,10 @@ void meter_tidy(struct meter *meter);
 /* "full", "tracepoint" ...; "proc" for an estimate. */
 const char *meter_tier(const struct meter *meter);
 
-/* Says (diag) where all pages went that came in, and what is missing from the figures. */
+/* Says (diag, a detail) where all pages went that came in. */
+void meter_identity(struct meter *meter);
+
+/* The same, and what is missing from the figures. */
 void meter_account(struct meter *meter);
 
 #endif

@@ -53,6 +53,8 @@ struct out_table {
 	const struct out_field *fields;
 	int count;
 	const struct out_column *columns;
+	const struct out_table *also; /* of another mode of the tool, for --help; NULL: none */
+	const char *mode;             /* what it is called there */
 };
 
 struct out_value {
