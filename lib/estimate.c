@@ -40,12 +40,13 @@ struct estimate {
 	struct estimate_sums sums;
 };
 
-static bool
-was_member(const struct estimate *estimate, const struct procs_one *one)
+/* ONE as it was at the look before, where it was a member then; else NULL. */
+static const struct procs_one *
+member_before(const struct estimate *estimate, const struct procs_one *one)
 {
 	const struct procs_one *before = procs_find(&estimate->procs, one);
 
-	return before && before->member;
+	return before && before->member ? before : NULL;
 }
 
 static bool
@@ -66,8 +67,9 @@ mark_members(const struct estimate *estimate, struct procs *procs)
 	for (size_t i = 0; i < procs->count; i++) {
 		struct procs_one *one = &procs->all[i];
 
-		one->member = one_process ? one->pid == estimate->pid || was_member(estimate, one)
-					  : one->pid != self;
+		one->member = one_process
+		    ? one->pid == estimate->pid || member_before(estimate, one)
+		    : one->pid != self;
 	}
 	while (found) {
 		found = false;
@@ -80,22 +82,35 @@ mark_members(const struct estimate *estimate, struct procs *procs)
 	}
 }
 
-/* Reads what each member has done; one that has gone meanwhile is none, nor is one that we
- * may not look at where that is about those that we may. */
+/*
+ * Reads what ONE has done; where it has gone meanwhile it is no member. Nor is one that we may
+ * not look at: what we once saw of it stays, and all of it is its parent's once that has waited
+ * for it, as of the dead it soon has. -1 where it is alive and cannot be left out.
+ */
+static int
+read_member(const struct estimate *estimate, struct procs_one *one)
+{
+	const struct procs_one *before = member_before(estimate, one);
+
+	if (procs_io(estimate->root, one, &one->io) == 0)
+		return 0;
+	if (errno == EACCES && before) {
+		one->io = before->io;
+		return 0;
+	}
+	one->hidden = errno == EACCES && !one->dead;
+	one->member = false;
+	if (one->hidden)
+		return estimate->scope == VISIBLE ? 0 : -1;
+	return errno == EACCES || errno == ENOENT || errno == ESRCH ? 0 : -1;
+}
+
 static int
 read_members(const struct estimate *estimate, struct procs *procs)
 {
-	for (size_t i = 0; i < procs->count; i++) {
-		struct procs_one *one = &procs->all[i];
-
-		if (!one->member || procs_io(estimate->root, one, &one->io) == 0)
-			continue;
-		one->hidden = errno == EACCES;
-		if (errno != ENOENT && errno != ESRCH &&
-		    (!one->hidden || estimate->scope != VISIBLE))
+	for (size_t i = 0; i < procs->count; i++)
+		if (procs->all[i].member && read_member(estimate, &procs->all[i]) < 0)
 			return -1;
-		one->member = false;
-	}
 	return 0;
 }
 
@@ -106,16 +121,11 @@ read_members(const struct estimate *estimate, struct procs *procs)
 static bool
 is_steady(const struct estimate *estimate, const struct procs *procs)
 {
-	struct procs after;
-	bool steady = true;
-
-	if (procs_list(estimate->root, &after) < 0)
-		return false;
-	for (size_t i = 0; i < procs->count && steady; i++)
-		steady = !was_member(estimate, &procs->all[i]) ||
-		    procs_find(&after, &procs->all[i]);
-	procs_free(&after);
-	return steady;
+	for (size_t i = 0; i < procs->count; i++)
+		if (member_before(estimate, &procs->all[i]) &&
+		    !procs_exists(estimate->root, &procs->all[i]))
+			return false;
+	return true;
 }
 
 /* All processes, and what the members have done. -1 with errno; EAGAIN: too much ends. */
@@ -235,7 +245,7 @@ advance_by_processes(struct estimate *estimate, const struct procs *procs,
 	/* what is lost is lost from all: the others only grew more meanwhile */
 	if (!whole || to.read < from.read || to.fetched < from.fetched ||
 	    to.dirtied < from.dirtied || to.faults < from.faults) {
-		estimate->sums.unknown = ALL;
+		estimate->sums.unknown |= estimate->scope == MACHINE ? 1U << ESTIMATE_READ : ALL;
 		return;
 	}
 	advance(estimate, ESTIMATE_READ, to.read - from.read);
@@ -412,7 +422,7 @@ estimate_describe(const struct estimate *estimate, char *text, size_t size)
 		    "estimate: from /proc/PID/io of the process and its children");
 	if (estimate->hidden)
 		return snprintf(text, size,
-		    "estimate: from /proc/PID/io, but of %zu processes that may not be looked at",
+		    "estimate: from /proc/PID/io; processes that may not be looked at: %zu",
 		    estimate->hidden);
 	return snprintf(text, size, "estimate: from /proc/PID/io of this container's processes");
 }

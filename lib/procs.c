@@ -44,6 +44,7 @@ procs_look(const char *root, struct procs_one *one)
 	char text[TEXT];
 	const char *behind;
 	uint64_t own, children;
+	char state;
 	int parent;
 
 	if (read_file(root, one->pid, "stat", text) < 0)
@@ -52,13 +53,14 @@ procs_look(const char *root, struct procs_one *one)
 	behind = strrchr(text, ')');
 	if (!behind ||
 	    sscanf(behind,
-		") %*c %d %*d %*d %*d %*d %*u %*u %*u %" SCNu64 " %" SCNu64
+		") %c %d %*d %*d %*d %*d %*u %*u %*u %" SCNu64 " %" SCNu64
 		" %*u %*u %*d %*d %*d %*d %*d %*d %" SCNu64,
-		&parent, &own, &children, &one->started) != 4) {
+		&state, &parent, &own, &children, &one->started) != 5) {
 		errno = EINVAL;
 		return -1;
 	}
 	one->parent = (pid_t)parent;
+	one->dead = state == 'Z';
 	one->faults = own + children;
 	return 0;
 }
@@ -142,6 +144,19 @@ procs_find(const struct procs *procs, const struct procs_one *one)
 	struct procs_one *found = procs_numbered(procs, one->pid);
 
 	return found && found->started == one->started ? found : NULL;
+}
+
+bool
+procs_exists(const char *root, const struct procs_one *one)
+{
+	char *path = NULL;
+	bool exists;
+
+	if (asprintf(&path, "%s/proc/%d", root, (int)one->pid) < 0)
+		return false;
+	exists = access(path, F_OK) == 0;
+	free(path);
+	return exists;
 }
 
 int

@@ -23,6 +23,7 @@ struct procs_one {
 	pid_t pid, parent;
 	uint64_t started; /* with pid, who it is: numbers are used again */
 	uint64_t faults;  /* as in procs_io */
+	bool dead;        /* and not waited for yet */
 	bool member;      /* the caller's: one of those that are summed */
 	bool hidden;      /* the caller's: one that it may not look at */
 	struct procs_io io;
@@ -46,6 +47,9 @@ struct procs_one *procs_numbered(const struct procs *procs, pid_t pid);
 
 /* Fills ONE in for process number ONE->pid. -1 with errno, as procs_io. */
 int procs_look(const char *root, struct procs_one *one);
+
+/* Whether it, or another process of its number, is there now. */
+bool procs_exists(const char *root, const struct procs_one *one);
 
 /* What ONE has done until now, faults until it was listed. -1 with errno: ENOENT or ESRCH where it has gone, EACCES where
  * that is not for us to know, EINVAL where it is not what the kernel writes. */
