@@ -53,10 +53,15 @@ build/obj/%.o: %.c Makefile build/deps/stamp
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 
-build/obj/lib/probe.o: build/obj/pagecache.skel.h
+# The binary carries its BPF objects packed.
+PACKED = $(patsubst bpf/%.bpf.c,build/obj/%.bpf.o.gz,$(wildcard bpf/*.bpf.c))
 
-build/obj/pagecache.skel.h: build/obj/pagecache.bpf.o
-	$(call say,SKEL)$(BPFTOOL) gen skeleton $< name pagecache > $@.new && mv $@.new $@
+build/obj/lib/programs.o: $(PACKED)
+build/obj/lib/programs.o: CPPFLAGS += -DHOTSET_OBJECTS='"build/obj"'
+
+.SECONDARY: $(PACKED:.gz=)
+%.gz: %
+	$(call say,GZIP)gzip -9 -n -c $< > $@.new && mv $@.new $@
 
 build/obj/%.bpf.o: bpf/%.bpf.c Makefile build/deps/stamp
 	@mkdir -p $(@D)
@@ -105,7 +110,8 @@ build/tests/truth: $(TRUTH) tests/truth/truth.h Makefile build/deps/stamp
 # Unit tests run the library under glibc's sanitizers.
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all
 SANE = gcc -D_GNU_SOURCE -DHOTSET_VERSION='"$(VERSION)"' -Ilib -Ibpf -Itests/unit $(TEST_CFLAGS) $(SANITIZE)
-SANE_OBJECTS = $(patsubst lib/%.c,build/tests/lib/%.o,$(filter-out lib/probe.c,$(wildcard lib/*.c)))
+SANE_OBJECTS = $(patsubst lib/%.c,build/tests/lib/%.o,$(filter-out $(BPF_SIDE),$(wildcard lib/*.c)))
+BPF_SIDE = lib/probe.c lib/hooks.c lib/programs.c # need libbpf
 
 build/tests/lib/%.o: lib/%.c Makefile
 	@mkdir -p $(@D)
@@ -129,12 +135,12 @@ bench: all test-programs ## measure against the peers: ratios, from paired runs
 SHELL_SOURCES = $(wildcard tests/*.t tests/*.sh tests/bench/* tests/demo lib/deps/*.sh check/*/*.sh) tests/vm/fetch.sh tests/vm/boot.sh tests/vm/init tests/vm/run .ci/run
 C_SOURCES = $(wildcard cmd/*.c lib/*.[ch] bpf/*.[ch] tests/helper/*.c tests/truth/*.[ch] tests/unit/*.[ch])
 
-lint: build/obj/pagecache.skel.h ## shellcheck, mandoc, clang-format and gcc's analyzer
+lint: $(PACKED) ## shellcheck, mandoc, clang-format and gcc's analyzer
 	@echo '  shellcheck'; shellcheck -x -P SCRIPTDIR $(SHELL_SOURCES)
 	@echo '  mandoc'; mandoc -Tlint -W warning cmd/*.1
 	@echo '  clang-format'; clang-format --dry-run -Werror $(C_SOURCES)
 	@echo '  gcc -fanalyzer'; for source in cmd/*.c lib/*.c; do \
-	    $(CC) $(CPPFLAGS) $(CFLAGS) -Werror -fanalyzer -c $$source -o /dev/null || exit 1; \
+	    $(CC) $(CPPFLAGS) -DHOTSET_OBJECTS='"build/obj"' $(CFLAGS) -Werror -fanalyzer -c $$source -o /dev/null || exit 1; \
 	done
 
 clean: ## remove what the build made (dependencies and kernels stay)
@@ -143,7 +149,7 @@ clean: ## remove what the build made (dependencies and kernels stay)
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' Makefile
 
--include $(OBJECTS:.o=.d) $(SANE_OBJECTS:.o=.d) build/obj/pagecache.bpf.d
+-include $(OBJECTS:.o=.d) $(SANE_OBJECTS:.o=.d) $(PACKED:.o.gz=.d)
 
 .PHONY: all deps install demo test test-vm test-programs bench lint clean help
 .DELETE_ON_ERROR:

@@ -32,10 +32,22 @@ struct address_space {
 	struct inode *host;
 };
 
+#ifdef BEFORE_FOLIOS
+#define folio page /* whose members lie in struct page */
+#endif
+
 struct folio {
 	struct address_space *mapping;
 	unsigned long index;
+#ifdef BEFORE_FOLIOS
+	unsigned char compound_order; /* in the second page of a compound one */
+#else
 	unsigned long _flags_1; /* 6.6: order of a large folio in the low byte */
+#endif
+};
+
+struct folio___6_1 {
+	unsigned char _folio_order;
 };
 
 struct file {
@@ -67,17 +79,26 @@ struct thread_info {
 };
 
 struct pt_regs {
-	unsigned long di, si, dx, r10, r8, ax, orig_ax;
+	unsigned long di, si, dx, cx, r10, r8, ax, orig_ax;
+};
+
+struct mm_struct {
+	struct task_struct *owner;
 };
 
 struct bpf_iter__task {
 	struct task_struct *task;
 };
 
+struct bpf_iter__bpf_map_elem {
+	void *key, *value;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int flags;
 	int pid, tgid;
+	struct mm_struct *mm;
 	struct files_struct *files;
 	void *io_uring;       /* set once the task has used io_uring */
 	void *worker_private; /* of an io_uring worker: struct io_worker */
@@ -89,6 +110,19 @@ struct kiocb {
 	struct file *ki_filp;
 	long long ki_pos;
 	int ki_flags;
+};
+
+struct iov_iter {
+	unsigned long count; /* bytes asked for, and not yet given */
+};
+
+struct vm_area_struct {
+	struct file *vm_file;
+};
+
+struct vm_fault {
+	struct vm_area_struct *vma;
+	unsigned long pgoff; /* page of the file that faulted */
 };
 
 struct io_cqe {
@@ -113,10 +147,29 @@ enum pageflags {
 	PG_head = 6, /* relocated: the number differs */
 };
 
+enum ___gfp_flag_bits {
+	___GFP_WRITE_BIT = 12, /* 6.10: relocated too */
+};
+
 #pragma clang attribute pop
 
 #define PAGE_SHIFT 12
 #define PAGE_SIZE  (1UL << PAGE_SHIFT)
+
+#ifndef __TARGET_ARCH_x86
+#error "registers and system call numbers are known for x86-64 only"
+#endif
+
+/* Of a function, in kprobe and kretprobe programs. */
+#define ARGUMENT_1(regs) ((regs)->di)
+#define ARGUMENT_2(regs) ((regs)->si)
+#define ARGUMENT_3(regs) ((regs)->dx)
+#define ARGUMENT_4(regs) ((regs)->cx)
+#define RESULT(regs)     ((regs)->ax)
+
+/* include/uapi/linux/magic.h */
+#define OVERLAYFS_SUPER_MAGIC 0x794c7630
+#define TMPFS_MAGIC           0x01021994
 
 /* include/linux/sched.h */
 #define PF_IO_WORKER     0x00000010
@@ -143,16 +196,35 @@ regular_host(const struct address_space *mapping)
 	return host && (host->i_mode & S_IFMT) == S_IFREG ? host : NULL;
 }
 
+/* The order of a large folio. */
+static inline unsigned
+folio_order(const struct folio *folio)
+{
+#ifdef BEFORE_FOLIOS
+	/* PAGE_SIZE tells nothing of struct page's own */
+	const struct page *second = (const void *)folio + bpf_core_type_size(struct page);
+
+	return BPF_CORE_READ(second, compound_order);
+#else
+	const struct folio___6_1 *old = (const void *)folio;
+
+	if (bpf_core_field_exists(old->_folio_order))
+		return BPF_CORE_READ(old, _folio_order);
+	return BPF_CORE_READ(folio, _flags_1) & 0xff;
+#endif
+}
+
 /* The flags word comes first in struct page on every kernel; its type does not
  * stay (memdesc_flags_t from 6.18), so it is read by place. */
 static inline __u64
 folio_pages(const struct folio *folio)
 {
-	unsigned long flags = *(const unsigned long *)folio;
+	unsigned long flags = 0;
 
+	bpf_probe_read_kernel(&flags, sizeof flags, folio);
 	if (!(flags & 1UL << bpf_core_enum_value(enum pageflags, PG_head)))
 		return 1;
-	return 1ULL << (folio->_flags_1 & 0xff);
+	return 1ULL << (folio_order(folio) & 31);
 }
 
 /* Pages of a file of SIZE bytes. */

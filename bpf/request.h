@@ -26,18 +26,11 @@ struct request {
 	__u64 end;                        /* page behind the last that the file has */
 	enum call_kind kind;
 	bool by_bytes; /* what the task was given says where it ended */
-};
 
-struct reader {
-	struct request request;
+	/* these stay from one to the next */
 	__u64 seen;       /* evictions by the task's latest event */
 	__u64 held;       /* the request's own number, 0: nothing to settle */
 	__u64 generation; /* the latest number */
-
-	/* Page faults: see pagecache.bpf.c. */
-	__u64 fault_mapping, fault_index;
-	__u64 fault_serial;
-	bool fault_missed, fault_named;
 };
 
 static inline bool
@@ -64,14 +57,12 @@ request_start(const struct call *call, __u64 index)
 /* Its first batches may have been silent, so it may have begun right after what the task's
  * latest event showed. */
 static inline void
-request_begin(struct reader *reader, const struct task_struct *task, const struct call *call,
+request_begin(struct request *request, const struct task_struct *task, const struct call *call,
     const struct cache *cache, __u64 index, __u64 last)
 {
-	struct request *request = &reader->request;
 	__u64 start = request_start(call, index);
 
-	request->began = reader->seen;
-
+	request->began = request->seen;
 	request->cache = *cache;
 	request->last = last;
 	request->syscr = task->ioac.syscr;
@@ -111,22 +102,23 @@ request_end(const struct request *request, const struct task_io_accounting *now)
 }
 
 /*
- * Ends what TASK had read by NOW: *REQUEST, a copy, goes to its end then. False where there
- * is nothing to settle.
+ * Ends what the task had read by NOW: *ENDED, a copy, goes to its end then. False where
+ * there is nothing to settle.
  */
 static inline bool
-request_settle(struct reader *reader, const struct task_io_accounting *now, struct request *request)
+request_settle(
+    struct request *request, const struct task_io_accounting *now, struct request *ended)
 {
-	__u64 held = reader->held;
+	__u64 held = request->held;
 
 	if (!held)
 		return false;
-	*request = reader->request;
+	*ended = *request;
 	/* the task itself and hitratio's look may be here at once; where the number
 	 * is still the same the copy is of one piece */
-	if (__sync_val_compare_and_swap(&reader->held, held, 0) != held)
+	if (__sync_val_compare_and_swap(&request->held, held, 0) != held)
 		return false;
-	request->end = request_end(request, now);
+	ended->end = request_end(ended, now);
 	return true;
 }
 

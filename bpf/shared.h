@@ -14,13 +14,12 @@ enum counter {
 	FAULTS,       /* page faults on file mappings */
 	FAULT_MISSES, /* of these, the first access to a filled page */
 	MAPPED,       /* filled pages that fault-around mapped */
-	STALLS,       /* of HITS and MISSES, accesses that found the page absent, so that the
-		       * caller waited */
+	STALLS,       /* of hits and misses, pages that the reader itself had to bring in */
 	FILLS,        /* pages put into the cache for a read, a fault or readahead */
 	WASTE,        /* filled, evicted, never accessed */
 	LOST,         /* filled, but the ledger had no room */
 	DIRTIES,      /* pages that went from clean to dirty */
-	UNSEEN,       /* events without task storage: not counted at all */
+	UNSEEN,       /* events that could not be counted at all */
 	COUNTERS,
 };
 
@@ -42,18 +41,35 @@ struct ledger_key {
 
 struct ledger_entry {
 	__u64 mask;
-	__u64 evicted;    /* evicted since, while a read of the file was going on */
+	__u64 evicted;    /* evicted since: see ledger.h */
 	__u64 evicted_at; /* the latest of these, by the number of the eviction */
 	__u32 hint;       /* see HINTS */
 	__u32 dead;       /* the sweep is about to delete it: do not use it */
 };
 
 /*
- * How many pages are pending, and how many reads go on, by a hash of the inode's number.
- * No page pending lets the common case, a read of a file that nobody filled lately, skip
- * the ledger.
+ * Two tables by a hash of the inode's number. How many pages are pending: none lets the
+ * common case, a read of a file that nobody filled lately, skip the ledger. And which
+ * files were being read when hitratio last looked.
  */
 #define HINT_BITS 14
 #define HINTS     (1 << HINT_BITS)
+
+/* All variables of the programs. */
+struct state {
+	__u64 self; /* the address of this, set by a look */
+	/* set once every program is attached: one that saw a fill whose access came before
+	 * the program that sees accesses would call a later access a miss */
+	__u32 counting;
+	__u32 has_target;
+	__u32 make_room; /* the sweep deletes entries without bits */
+	__u32 looks;     /* how often hitratio has looked at all tasks */
+	__u64 settled;   /* evictions before the latest look */
+	__u64 ledger_entries;
+	__u64 set_aside; /* pages in the second masks */
+	__u64 evictions; /* how often pages were set aside, ever */
+	__u32 pending[HINTS];
+	__u32 being_read[HINTS]; /* the number of the look that found it so */
+};
 
 #endif

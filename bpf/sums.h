@@ -6,7 +6,7 @@
 #include "kernel.h"
 #include "shared.h"
 
-const volatile bool has_target;
+struct state state;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -46,11 +46,9 @@ count(__u32 counter, __u64 pages, bool target)
 }
 
 static inline bool
-is_target(const struct task_struct *task)
+is_target(__u32 tgid)
 {
-	__u32 tgid = task->tgid;
-
-	return has_target && bpf_map_lookup_elem(&targets, &tgid);
+	return state.has_target && bpf_map_lookup_elem(&targets, &tgid);
 }
 
 #endif

@@ -9,10 +9,6 @@
  */
 #include "kernel.h"
 
-#ifndef __TARGET_ARCH_x86
-#error "system call numbers and registers are known for x86-64 only"
-#endif
-
 /* arch/x86/entry/syscalls/syscall_64.tbl and syscall_32.tbl */
 enum { /* 64 bit */
 	NR_READ = 0,

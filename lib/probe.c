@@ -8,12 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "descend.h"
+#include "hooks.h"
 #include "meminfo.h"
-#include "pagecache.skel.h"
+#include "programs.h"
 
 #define BTF_PATH "/sys/kernel/btf/vmlinux"
 
@@ -26,56 +28,22 @@
 #define LEDGER_LEAST (1U << 14)
 #define LEDGER_MOST  (1U << 18)
 
-enum role {
-	ROLE_INSERT,
-	ROLE_EVICT,
-	ROLE_READ,
-	ROLE_FAULT,
-	ROLE_MAP,
-	ROLE_DIRTY,
-	ROLE_URING,
-	ROLE_FORK,
-	ROLE_EXIT,
-	ROLE_FREE,
-	ROLES,
-};
-
-enum tier { TIER_TRACEPOINT, TIERS };
-
+/* How one tier is named, and why it may be refused. */
 static const struct {
-	const char *name;
-	bool optional; /* the kernel may be built without what it watches */
-	bool targets;  /* needed only to follow processes */
-} roles[ROLES] = {
-	[ROLE_INSERT] = { .name = "insert" },
-	[ROLE_EVICT] = { .name = "evict" },
-	[ROLE_READ] = { .name = "read" },
-	[ROLE_FAULT] = { .name = "fault" },
-	[ROLE_MAP] = { .name = "map" },
-	[ROLE_DIRTY] = { .name = "dirty" },
-	[ROLE_URING] = { .name = "io_uring", .optional = true },
-	[ROLE_FORK] = { .name = "fork", .targets = true },
-	[ROLE_EXIT] = { .name = "exit" },
-	[ROLE_FREE] = { .name = "free", .targets = true },
+	enum probe_tier tier;
+	const char *name, *means;
+} tiers[HOOK_TIERS] = {
+	[HOOK_FULL] = { PROBE_FULL, "full", "fentry and fexit" },
+	[HOOK_KPROBE] = { PROBE_KPROBE, "kprobe", "kprobes" },
+	[HOOK_TRACED] = { PROBE_TRACEPOINT, "tracepoint", "tracepoints" },
 };
-
-static const struct hook {
-	enum role role;
-	enum tier tier;
-	const char *program;
-	const char *point;
-} hooks[] = {
-#define HOOK(role, tier, program, point) { ROLE_##role, TIER_##tier, #program, point },
-#include "hooks.def"
-#undef HOOK
-};
-#define HOOKS (sizeof hooks / sizeof *hooks)
 
 struct probe {
-	struct pagecache *programs;
-	const struct hook *chosen[ROLES];
-	struct bpf_link *links[ROLES];
-	struct bpf_link *settling;
+	struct bpf_object *object;
+	struct hooks hooks;
+	struct state *state; /* the programs' variables, NULL before they are loaded */
+	struct bpf_link *look;
+	struct bpf_link *sweep; /* NULL where its program is run directly */
 	unsigned ledger_size;
 	int processors;
 };
@@ -88,6 +56,7 @@ keep_complaint(enum libbpf_print_level level, const char *format, va_list argume
 {
 	char *text;
 
+	if (getenv("DBG")) return vfprintf(stderr, format, arguments);
 	if (level != LIBBPF_WARN || vasprintf(&text, format, arguments) < 0)
 		return 0;
 	text[strcspn(text, "\n")] = '\0';
@@ -123,58 +92,22 @@ explain_load(struct probe_reason *reason, int error)
 		    complaint);
 }
 
-/* Picks the first attach point of ROLE that the kernel has. */
-static int
-choose(struct probe *probe, enum role role, bool target, struct probe_reason *reason)
+/* Why TIER cannot be had: what its role ROLE lacks. */
+static void
+explain_missing(struct probe_reason *reason, enum hook_role role, enum hook_tier tier)
 {
-	const char *newest = NULL;
-	int error;
+	const char *point = hooks_newest(role, tier);
 
-	if (roles[role].targets && !target)
-		return 0;
-	for (const struct hook *hook = hooks; hook < hooks + HOOKS; hook++) {
-		struct bpf_program *program;
-
-		if (hook->role != role)
-			continue;
-		program = bpf_object__find_program_by_name(probe->programs->obj, hook->program);
-		error = bpf_program__set_attach_target(program, 0, hook->point);
-		if (error == 0) {
-			bpf_program__set_autoload(program, true);
-			probe->chosen[role] = hook;
-			return 0;
-		}
-		if (error != -ESRCH && error != -ENOENT) {
-			explain(reason, "cannot look up what the kernel has: %s", strerror(-error));
-			errno = -error;
-			return -1;
-		}
-		if (!newest)
-			newest = hook->point;
-	}
-	if (roles[role].optional)
-		return 0;
-	explain(reason,
-	    "this kernel has no tracepoint %s to count %s events by: Linux 6.12 and later have "
-	    "them all",
-	    newest, roles[role].name);
-	errno = EOPNOTSUPP;
-	return -1;
-}
-
-static int
-choose_all(struct probe *probe, bool target, struct probe_reason *reason)
-{
-	struct bpf_program *program;
-
-	bpf_object__for_each_program (program, probe->programs->obj)
-		bpf_program__set_autoload(program, false);
-	bpf_program__set_autoload(probe->programs->progs.sweep, true);
-	bpf_program__set_autoload(probe->programs->progs.settle_returned, true);
-	for (int role = 0; role < ROLES; role++)
-		if (choose(probe, (enum role)role, target, reason) < 0)
-			return -1;
-	return 0;
+	if (errno != EOPNOTSUPP)
+		explain(reason, "cannot look up what the kernel has: %s", strerror(errno));
+	else if (hooks_is_tracepoint(role, tier))
+		explain(reason,
+		    "this kernel has no tracepoint %s to count %s events by: Linux 6.12 and "
+		    "later have them all",
+		    point, hooks_role(role));
+	else
+		explain(reason, "this kernel has no function %s to count %s events by", point,
+		    hooks_role(role));
 }
 
 static void
@@ -190,27 +123,72 @@ size_ledger(struct probe *probe)
 	if (entries > LEDGER_MOST)
 		entries = LEDGER_MOST;
 	probe->ledger_size = (unsigned)entries;
-	bpf_map__set_max_entries(probe->programs->maps.ledger, probe->ledger_size);
+	bpf_map__set_max_entries(
+	    bpf_object__find_map_by_name(probe->object, "ledger"), probe->ledger_size);
+}
+
+static int
+map_fd(const struct probe *probe, const char *name)
+{
+	return bpf_object__find_map_fd_by_name(probe->object, name);
+}
+
+static struct bpf_program *
+program_named(const struct probe *probe, const char *name)
+{
+	return bpf_object__find_program_by_name(probe->object, name);
+}
+
+static bool
+is_iterator(const struct bpf_program *program)
+{
+	return strncmp(bpf_program__section_name(program), "iter/", 5) == 0;
+}
+
+/* An iterator over all tasks, or over the elements of MAP where its program is for one. */
+static struct bpf_link *
+attach_iterator(const struct probe *probe, const struct bpf_program *program, const char *map)
+{
+	union bpf_iter_link_info info = { .map.map_fd = (__u32)map_fd(probe, map) };
+	LIBBPF_OPTS(bpf_iter_attach_opts, options, .link_info = &info,
+	    .link_info_len = sizeof info);
+	bool of_map = strcmp(bpf_program__section_name(program), "iter/bpf_map_elem") == 0;
+
+	return bpf_program__attach_iter(program, of_map ? &options : NULL);
+}
+
+/* Runs an iterator's program over all it iterates. */
+static int
+iterate(struct bpf_link *link)
+{
+	int fd = bpf_iter_create(bpf_link__fd(link));
+	char nothing[64];
+	ssize_t n;
+
+	if (fd < 0)
+		return -1;
+	do
+		n = read(fd, nothing, sizeof nothing);
+	while (n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN)));
+	close(fd);
+	return n < 0 ? -1 : 0;
 }
 
 static int
 attach_all(struct probe *probe, struct probe_reason *reason)
 {
-	for (int role = 0; role < ROLES; role++) {
-		const struct hook *hook = probe->chosen[role];
-		struct bpf_program *program;
+	enum hook_role failed;
 
-		if (!hook)
-			continue;
-		program = bpf_object__find_program_by_name(probe->programs->obj, hook->program);
-		probe->links[role] = bpf_program__attach_trace(program);
-		if (!probe->links[role]) {
-			explain(reason, "cannot attach to %s: %s", hook->point, strerror(errno));
-			return -1;
-		}
+	if (hooks_attach(&probe->hooks, &failed) < 0) {
+		explain(reason, "cannot attach to %s: %s", hooks_point(&probe->hooks, failed),
+		    strerror(errno));
+		return -1;
 	}
-	probe->settling = bpf_program__attach_iter(probe->programs->progs.settle_returned, NULL);
-	if (!probe->settling) {
+	probe->look = attach_iterator(probe, program_named(probe, "look"), "readers");
+	if (probe->look && is_iterator(program_named(probe, "sweep")))
+		probe->sweep =
+		    attach_iterator(probe, program_named(probe, "sweep"), "ledger");
+	if (!probe->look || (is_iterator(program_named(probe, "sweep")) && !probe->sweep)) {
 		explain(reason, "cannot look at all tasks: %s", strerror(errno));
 		return -1;
 	}
@@ -218,26 +196,104 @@ attach_all(struct probe *probe, struct probe_reason *reason)
 }
 
 static int
-set_up(struct probe *probe, bool target, struct probe_reason *reason)
+map_state(struct probe *probe, struct probe_reason *reason)
+{
+	void *state = mmap(NULL, sizeof *probe->state, PROT_READ | PROT_WRITE, MAP_SHARED,
+	    map_fd(probe, ".bss"), 0);
+
+	if (state == MAP_FAILED) {
+		explain(reason, "cannot map the programs' variables: %s", strerror(errno));
+		return -1;
+	}
+	probe->state = state;
+	return 0;
+}
+
+static void
+unload(struct probe *probe)
+{
+	hooks_detach(&probe->hooks);
+	bpf_link__destroy(probe->look);
+	bpf_link__destroy(probe->sweep);
+	if (probe->state)
+		munmap(probe->state, sizeof *probe->state);
+	bpf_object__close(probe->object);
+	probe->look = probe->sweep = NULL;
+	probe->state = NULL;
+	probe->object = NULL;
+}
+
+/* Opens the object for this kernel, and chooses its points of TIER. */
+static int
+open_object(struct probe *probe, enum hook_tier tier, bool target, struct probe_reason *reason)
+{
+	enum hook_role missing;
+
+	for (int which = 0; which < PROGRAMS; which++) {
+		probe->object = programs_open((enum programs)which);
+		if (!probe->object) {
+			explain(reason, "cannot open the BPF programs: %s", strerror(errno));
+			return -1;
+		}
+		if (hooks_choose(&probe->hooks, probe->object, tier, target, &missing) == 0)
+			return 0;
+		/* the first complaint is of the newer kernels' object, and tells more */
+		if (which == 0 || errno != EOPNOTSUPP)
+			explain_missing(reason, missing, tier);
+		unload(probe);
+	}
+	return -1;
+}
+
+static int
+load(struct probe *probe, enum hook_tier tier, bool target, struct probe_reason *reason)
 {
 	int error;
 
-	probe->programs = pagecache__open();
-	if (!probe->programs) {
-		explain(reason, "cannot open the BPF programs: %s", strerror(errno));
-		return -1;
-	}
-	probe->programs->rodata->has_target = target;
-	if (choose_all(probe, target, reason) < 0)
+	if (open_object(probe, tier, target, reason) < 0)
 		return -1;
 	size_ledger(probe);
-	error = pagecache__load(probe->programs);
+	error = bpf_object__load(probe->object);
 	if (error < 0) {
 		explain_load(reason, -error);
-		errno = -error;
 		return -1;
 	}
-	return attach_all(probe, reason);
+	if (map_state(probe, reason) < 0)
+		return -1;
+	probe->state->has_target = target;
+	if (attach_all(probe, reason) < 0)
+		return -1;
+	/* the programs know their own address after a look */
+	if (iterate(probe->look) < 0 || !probe->state->self) {
+		explain(reason, "cannot look at all tasks: %s", strerror(errno));
+		return -1;
+	}
+	return 0;
+}
+
+/* Loads the first of the tiers that the kernel allows, or WANTED only. Where all are
+ * refused each has its reason. */
+static int
+load_first(struct probe *probe, enum probe_tier wanted, bool target, struct probe_reason *reason)
+{
+	struct probe_reason each;
+
+	reason->text[0] = '\0';
+	for (int tier = 0; tier < HOOK_TIERS; tier++) {
+		size_t length = strlen(reason->text);
+
+		if (wanted != PROBE_ANY && wanted != tiers[tier].tier)
+			continue;
+		if (load(probe, (enum hook_tier)tier, target, &each) == 0)
+			return 0;
+		unload(probe);
+		if (wanted != PROBE_ANY)
+			*reason = each;
+		else
+			snprintf(reason->text + length, sizeof reason->text - length, "%s%s: %s",
+			    length ? "; " : "", tiers[tier].means, each.text);
+	}
+	return -1;
 }
 
 /* The programs know processes by the numbers of the initial namespace. */
@@ -253,11 +309,6 @@ struct probe *
 probe_open(enum probe_tier tier, bool target, struct probe_reason *reason)
 {
 	struct probe *probe;
-
-	if (tier != PROBE_ANY && tier != PROBE_TRACEPOINT) {
-		explain(reason, "the full tier is not there yet");
-		return NULL;
-	}
 
 	if (target && !sees_all_processes()) {
 		explain(reason,
@@ -278,10 +329,12 @@ probe_open(enum probe_tier tier, bool target, struct probe_reason *reason)
 		return NULL;
 	}
 	probe->processors = libbpf_num_possible_cpus();
-	if (probe->processors < 0 || set_up(probe, target, reason) < 0) {
-		if (probe->processors < 0)
-			explain(reason, "cannot count processors: %s",
-			    strerror(-probe->processors));
+	if (probe->processors < 0) {
+		explain(reason, "cannot count processors: %s", strerror(-probe->processors));
+		probe_close(probe);
+		return NULL;
+	}
+	if (load_first(probe, tier, target, reason) < 0) {
 		probe_close(probe);
 		return NULL;
 	}
@@ -293,10 +346,7 @@ probe_close(struct probe *probe)
 {
 	if (!probe)
 		return;
-	for (int role = 0; role < ROLES; role++)
-		bpf_link__destroy(probe->links[role]);
-	bpf_link__destroy(probe->settling);
-	pagecache__destroy(probe->programs);
+	unload(probe);
 	free(probe);
 }
 
@@ -307,7 +357,7 @@ add_target(pid_t pid, void *argument)
 	__u32 key = (__u32)pid;
 	__u8 yes = 1;
 
-	return bpf_map_update_elem(bpf_map__fd(probe->programs->maps.targets), &key, &yes, BPF_ANY);
+	return bpf_map_update_elem(map_fd(probe, "targets"), &key, &yes, BPF_ANY);
 }
 
 int
@@ -320,23 +370,48 @@ probe_target(struct probe *probe, pid_t pid)
 void
 probe_start(struct probe *probe)
 {
-	__atomic_store_n(&probe->programs->bss->counting, true, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&probe->state->counting, 1, __ATOMIC_SEQ_CST);
+}
+
+static int
+sweep(struct probe *probe)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, options);
+
+	if (probe->sweep)
+		return iterate(probe->sweep);
+	return bpf_prog_test_run_opts(bpf_program__fd(program_named(probe, "sweep")), &options);
+}
+
+static int
+look_and_sweep(struct probe *probe)
+{
+	struct state *state = probe->state;
+
+	state->settled = __atomic_load_n(&state->evictions, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&state->looks, state->looks + 1, __ATOMIC_SEQ_CST);
+	if (iterate(probe->look) < 0)
+		return -1;
+	return sweep(probe);
 }
 
 int
 probe_settle(struct probe *probe)
 {
-	int fd = bpf_iter_create(bpf_link__fd(probe->settling));
-	char nothing[64];
-	ssize_t n;
+	if (probe->state->set_aside)
+		return look_and_sweep(probe);
+	/* functions say all as they return; what tracepoints have shown may still be held */
+	return probe->hooks.tier == HOOK_TRACED ? iterate(probe->look) : 0;
+}
 
-	if (fd < 0)
-		return -1;
-	do
-		n = read(fd, nothing, sizeof nothing);
-	while (n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN)));
-	close(fd);
-	return n < 0 ? -1 : 0;
+void
+probe_tidy(struct probe *probe)
+{
+	struct state *state = probe->state;
+
+	state->make_room = state->ledger_entries > probe->ledger_size / 2;
+	if (state->make_room || state->set_aside)
+		look_and_sweep(probe);
 }
 
 int
@@ -348,7 +423,7 @@ probe_sums(struct probe *probe, enum scope scope, struct counters *sums)
 
 	if (!each)
 		return -1;
-	failed = bpf_map_lookup_elem(bpf_map__fd(probe->programs->maps.sums), &key, each);
+	failed = bpf_map_lookup_elem(map_fd(probe, "sums"), &key, each);
 	memset(sums, 0, sizeof *sums);
 	for (int i = 0; !failed && i < probe->processors; i++)
 		for (int counter = 0; counter < COUNTERS; counter++)
@@ -357,70 +432,40 @@ probe_sums(struct probe *probe, enum scope scope, struct counters *sums)
 	return failed ? -1 : 0;
 }
 
-bool
-probe_counts(const struct probe *probe, enum counter counter)
-{
-	(void)probe;
-	return counter != STALLS;
-}
-
 uint64_t
 probe_pending(const struct probe *probe)
 {
-	const volatile __u32 *hints = probe->programs->bss->pending_hints;
+	const volatile __u32 *pending = probe->state->pending;
 	uint64_t pages = 0;
 
 	for (int i = 0; i < HINTS; i++)
-		pages += hints[i];
+		pages += pending[i];
 	return pages;
 }
 
 uint64_t
 probe_missed(const struct probe *probe)
 {
-	uint64_t missed = 0;
-
-	for (int role = 0; role < ROLES; role++) {
-		const struct hook *hook = probe->chosen[role];
-		struct bpf_prog_info info = { 0 };
-		__u32 size = sizeof info;
-		struct bpf_program *program;
-
-		if (!hook)
-			continue;
-		program = bpf_object__find_program_by_name(probe->programs->obj, hook->program);
-		if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) == 0)
-			missed += info.recursion_misses;
-	}
-	return missed;
+	return hooks_missed(&probe->hooks);
 }
 
-void
-probe_tidy(struct probe *probe)
+bool
+probe_counts(const struct probe *probe, enum counter counter)
 {
-	LIBBPF_OPTS(bpf_test_run_opts, options);
-
-	bool scarce = probe->programs->bss->ledger_entries > probe->ledger_size / 2;
-
-	if (!scarce && !probe->programs->bss->set_aside)
-		return;
-	probe->programs->bss->make_room = scarce;
-	bpf_prog_test_run_opts(bpf_program__fd(probe->programs->progs.sweep), &options);
+	return counter != STALLS || probe->hooks.tier != HOOK_TRACED;
 }
 
 const char *
 probe_tier(const struct probe *probe)
 {
-	static const char *const names[TIERS] = { [TIER_TRACEPOINT] = "tracepoint" };
-
-	return names[probe->chosen[ROLE_READ]->tier];
+	return tiers[probe->hooks.tier].name;
 }
 
 int
 probe_describe(const struct probe *probe, char *text, size_t size)
 {
-	return snprintf(text, size, "exact: %s tier, reads by %s", probe_tier(probe),
-	    probe->chosen[ROLE_READ]->point);
+	return snprintf(text, size, "exact: %s tier (%s), reads by %s", probe_tier(probe),
+	    tiers[probe->hooks.tier].means, hooks_point(&probe->hooks, ROLE_READ));
 }
 
 const char *
@@ -428,6 +473,6 @@ probe_role(const struct probe *probe, int role, const char **point)
 {
 	if (role >= ROLES)
 		return NULL;
-	*point = probe->chosen[role] ? probe->chosen[role]->point : NULL;
-	return roles[role].name;
+	*point = hooks_point(&probe->hooks, (enum hook_role)role);
+	return hooks_role((enum hook_role)role);
 }

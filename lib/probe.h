@@ -54,9 +54,6 @@ int probe_settle(struct probe *probe);
 /* The sums since probe_start, in pages. */
 int probe_sums(struct probe *probe, enum scope scope, struct counters *sums);
 
-/* Whether what was attached counts COUNTER at all. */
-bool probe_counts(const struct probe *probe, enum counter counter);
-
 /* Pages that are filled and not yet accessed, by the ledger's own count. */
 uint64_t probe_pending(const struct probe *probe);
 
@@ -67,7 +64,10 @@ uint64_t probe_missed(const struct probe *probe);
 /* Makes room in the ledger where it has become scarce; to be called now and then. */
 void probe_tidy(struct probe *probe);
 
-/* "tracepoint". */
+/* Whether the tier counts COUNTER at all. */
+bool probe_counts(const struct probe *probe, enum counter counter);
+
+/* "full", "kprobe" or "tracepoint". */
 const char *probe_tier(const struct probe *probe);
 
 /* One line for people: how exact the figures are, and what was attached. */

@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTSET_FULL_H
+#define HOTSET_FULL_H
+
+/*
+ * The full tier: the functions that read, splice, insert and fault say themselves what
+ * they did. Each has a pair of programs by trampoline (fentry and fexit, whose arguments
+ * are the function's own) and one by kprobe and kretprobe, where those are refused; both
+ * end in the same code.
+ */
+#include "reader.h"
+
+#define POSIX_FADV_WILLNEED 3
+#define VM_FAULT_FAILED     0x0473 /* OOM, SIGBUS, HWPOISON (2), SIGSEGV, RETRY: 5.1 */
+
+/*
+ * What the pointers of kprobe programs lead to must be copied; a trampoline's programs may
+ * follow theirs, which costs a tenth.
+ */
+#define FOLLOW(by_kprobe, pointer, member) \
+	((by_kprobe) ? BPF_CORE_READ(pointer, member) : (pointer)->member)
+
+/* Where MAPPING keeps its pages; false where they do not count. */
+static __always_inline bool
+find_cache(bool by_kprobe, struct address_space *mapping, struct cache *cache)
+{
+	struct inode *host = mapping ? FOLLOW(by_kprobe, mapping, host) : NULL;
+
+	if (!host || (FOLLOW(by_kprobe, host, i_mode) & S_IFMT) != S_IFREG)
+		return false;
+	*cache = cache_numbered(by_kprobe ? (__u64)mapping : address_of(mapping),
+	    FOLLOW(by_kprobe, host, i_ino));
+	return true;
+}
+
+static __always_inline bool
+find_file_cache(bool by_kprobe, struct file *file, struct cache *cache)
+{
+	return find_cache(by_kprobe, FOLLOW(by_kprobe, file, f_mapping), cache);
+}
+
+/* --- read and splice */
+
+/* A call begins that asks for LENGTH bytes at POSITION. */
+static inline int
+begin_reading(const struct cache *cache, __u64 position, __u64 length)
+{
+	struct reader *reader = reader_of_current(true);
+
+	if (!reader)
+		return 0; /* its end counts all the same */
+	reader->reading.began = *(volatile __u64 *)&state.evictions;
+	reader->reading.first = position >> PAGE_SHIFT;
+	reader->reading.end = size_pages(position + length);
+	reader->reading.stalls = 0;
+	reader->reading.cache = *cache;
+	return 0;
+}
+
+/* The call ends that gave BYTES up to END; none or fewer: nothing. */
+static inline int
+end_reading(const struct cache *cache, __u64 end, __s64 bytes)
+{
+	struct reader *reader = reader_of_current(false);
+	bool target = is_current_target();
+	__u64 began = NO_BEGINNING;
+
+	if (reader && reader->reading.cache.mapping == cache->mapping)
+		began = reader->reading.began;
+	if (bytes > 0) {
+		count_accesses(
+		    cache, (end - bytes) >> PAGE_SHIFT, size_pages(end), began, target);
+		if (reader && began != NO_BEGINNING)
+			count(STALLS, reader->reading.stalls, target);
+	}
+	if (reader)
+		reader->reading.cache.mapping = 0; /* last: what it took must be gone */
+	return 0;
+}
+
+static __always_inline int
+begin_read(bool by_kprobe, struct kiocb *iocb, struct iov_iter *iter)
+{
+	struct cache cache;
+
+	if (!find_file_cache(by_kprobe, FOLLOW(by_kprobe, iocb, ki_filp), &cache))
+		return 0;
+	return begin_reading(
+	    &cache, FOLLOW(by_kprobe, iocb, ki_pos), FOLLOW(by_kprobe, iter, count));
+}
+
+/* RESULT holds what was read before without the page cache (the end of a direct read). */
+static __always_inline int
+end_read(bool by_kprobe, struct kiocb *iocb, __s64 already, __s64 result)
+{
+	struct cache cache;
+
+	if (!find_file_cache(by_kprobe, FOLLOW(by_kprobe, iocb, ki_filp), &cache))
+		return 0;
+	return end_reading(&cache, FOLLOW(by_kprobe, iocb, ki_pos), result - already);
+}
+
+static __always_inline int
+begin_splice(bool by_kprobe, struct file *file, const __u64 *position, __u64 length)
+{
+	struct cache cache;
+	__u64 start = 0;
+
+	if (!find_file_cache(by_kprobe, file, &cache))
+		return 0;
+	bpf_probe_read_kernel(&start, sizeof start, position);
+	return begin_reading(&cache, start, length);
+}
+
+static __always_inline int
+end_splice(bool by_kprobe, struct file *file, const __u64 *position, __s64 result)
+{
+	struct cache cache;
+	__u64 end = 0;
+
+	if (!find_file_cache(by_kprobe, file, &cache))
+		return 0;
+	bpf_probe_read_kernel(&end, sizeof end, position);
+	return end_reading(&cache, end, result);
+}
+
+/* --- insert */
+
+/* Set where a page is inserted for a write. */
+static inline __u32
+write_flag(void)
+{
+	if (bpf_core_enum_value_exists(enum ___gfp_flag_bits, ___GFP_WRITE_BIT))
+		return 1U << bpf_core_enum_value(enum ___gfp_flag_bits, ___GFP_WRITE_BIT);
+	return 0x1000; /* 5.4 to 6.9 */
+}
+
+/* An insert that counts: one that succeeded, and not for a write. */
+static inline bool
+is_fill(__u32 gfp, int result)
+{
+	return state.counting && result == 0 && !(gfp & write_flag());
+}
+
+/* The folio is locked, and not to be read before it has been filled. */
+static __always_inline int
+end_insert(bool by_kprobe, struct folio *folio, struct address_space *mapping, __u64 index)
+{
+	struct reader *reader;
+	struct cache cache;
+	__u64 end;
+	bool target;
+
+	if (!find_cache(by_kprobe, mapping, &cache))
+		return 0;
+	reader = reader_of_current(false);
+	if (reader && reader->preloads)
+		return 0;
+	end = index + folio_pages(folio);
+	target = is_current_target();
+	count(FILLS, end - index, target);
+	count(LOST, ledger_fill(&cache, index, end), target);
+	if (reader && reader->reading.cache.mapping == cache.mapping) {
+		if (index < reader->reading.first)
+			index = reader->reading.first;
+		if (end > reader->reading.end)
+			end = reader->reading.end;
+		if (index < end)
+			reader->reading.stalls += end - index;
+	}
+	return 0;
+}
+
+/* --- preload: readahead(2), posix_fadvise(2) and madvise(2) end in generic_fadvise */
+
+static inline int
+begin_preload(int advice)
+{
+	struct reader *reader;
+
+	if (advice == POSIX_FADV_WILLNEED && (reader = reader_wanted()))
+		reader->preloads++;
+	return 0;
+}
+
+static inline int
+end_preload(int advice)
+{
+	struct reader *reader;
+
+	if (advice == POSIX_FADV_WILLNEED && (reader = reader_of_current(false)) &&
+	    reader->preloads)
+		reader->preloads--;
+	return 0;
+}
+
+/* --- fault */
+
+/* Counts the fault that the task is in, once. The kernel counts a fault when it is done
+ * (mm_account_fault), so that all events of one fault, its retries too, see the same
+ * number, and the next fault another. */
+static inline void
+count_fault(bool target)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct reader *reader = reader_wanted();
+	__u64 serial;
+
+	if (!reader)
+		return;
+	serial = BPF_CORE_READ(task, min_flt) + BPF_CORE_READ(task, maj_flt) + 1;
+	if (reader->fault_serial == serial)
+		return;
+	reader->fault_serial = serial;
+	count(FAULTS, 1, target);
+}
+
+static __always_inline int
+end_fault(bool by_kprobe, struct vm_fault *fault, __u32 result)
+{
+	struct vm_area_struct *area = FOLLOW(by_kprobe, fault, vma);
+	struct file *file = FOLLOW(by_kprobe, area, vm_file);
+	__u64 index = FOLLOW(by_kprobe, fault, pgoff);
+	bool target = is_current_target();
+	struct cache cache;
+
+	if (!state.counting || !file || !find_file_cache(by_kprobe, file, &cache))
+		return 0;
+	count_fault(target);
+	if (!(result & VM_FAULT_FAILED))
+		count(FAULT_MISSES, ledger_take(&cache, index, index + 1, NO_BEGINNING), target);
+	return 0;
+}
+
+/* Pages FIRST to LAST, around that of the fault, were mapped as far as they were there. It
+ * will have its own page in any case, by this function or the next. */
+static __always_inline int
+end_map(bool by_kprobe, struct vm_fault *fault, __u64 first, __u64 last)
+{
+	struct vm_area_struct *area = FOLLOW(by_kprobe, fault, vma);
+	struct file *file = FOLLOW(by_kprobe, area, vm_file);
+	__u64 index = FOLLOW(by_kprobe, fault, pgoff);
+	bool target = is_current_target();
+	struct cache cache;
+
+	if (!state.counting || !file || !find_file_cache(by_kprobe, file, &cache))
+		return 0;
+	/* tmpfs and shared memory map by the same function, and their pages are no fills */
+	if (BPF_CORE_READ(file, f_mapping, host, i_sb, s_magic) == TMPFS_MAGIC)
+		return 0;
+	count_fault(target);
+	count(FAULT_MISSES, ledger_take(&cache, index, index + 1, NO_BEGINNING), target);
+	count(MAPPED, ledger_take(&cache, first, last + 1, NO_BEGINNING), target);
+	return 0;
+}
+
+/* --- by trampoline */
+
+SEC("fentry")
+int
+BPF_PROG(read_begins, struct kiocb *iocb, struct iov_iter *iter)
+{
+	return begin_read(false, iocb, iter);
+}
+
+SEC("fexit")
+int
+BPF_PROG(read_ends, struct kiocb *iocb, struct iov_iter *iter, long already, long result)
+{
+	return state.counting ? end_read(false, iocb, already, result) : 0;
+}
+
+SEC("fentry")
+int
+BPF_PROG(splice_begins, struct file *file, __u64 *position, void *pipe, unsigned long length)
+{
+	return begin_splice(false, file, position, length);
+}
+
+SEC("fexit")
+int
+BPF_PROG(splice_ends, struct file *file, __u64 *position, void *pipe, unsigned long length,
+    unsigned flags, long result)
+{
+	return state.counting ? end_splice(false, file, position, result) : 0;
+}
+
+#ifdef BEFORE_FOLIOS
+SEC("fexit")
+int
+BPF_PROG(insert_page_ends, struct page *page, struct address_space *mapping, unsigned long index,
+    unsigned gfp, int result)
+{
+	return is_fill(gfp, result) ? end_insert(false, page, mapping, index) : 0;
+}
+#else
+SEC("fexit")
+int
+BPF_PROG(insert_ends, struct address_space *mapping, struct folio *folio, unsigned long index,
+    unsigned gfp, int result)
+{
+	return is_fill(gfp, result) ? end_insert(false, folio, mapping, index) : 0;
+}
+#endif
+
+SEC("fentry")
+int
+BPF_PROG(preload_begins, struct file *file, long long offset, long long length, int advice)
+{
+	return begin_preload(advice);
+}
+
+SEC("fexit")
+int
+BPF_PROG(preload_ends, struct file *file, long long offset, long long length, int advice)
+{
+	return end_preload(advice);
+}
+
+SEC("fexit")
+int
+BPF_PROG(fault_ends, struct vm_fault *fault, unsigned result)
+{
+	return end_fault(false, fault, result);
+}
+
+SEC("fexit")
+int
+BPF_PROG(map_ends, struct vm_fault *fault, unsigned long first, unsigned long last)
+{
+	return end_map(false, fault, first, last);
+}
+
+/* --- by kprobe and kretprobe */
+
+/* A function's arguments go where its return finds them. One that is still there has had
+ * no return: the kernel had no kretprobe left for it. */
+static inline int
+keep(enum kept which, __u64 first, __u64 second, __u64 third)
+{
+	struct reader *reader = reader_wanted();
+
+	if (!reader)
+		return 0;
+	if (reader->kept[which].kept && state.counting)
+		count(UNSEEN, 1, is_current_target());
+	reader->kept[which].of[0] = first;
+	reader->kept[which].of[1] = second;
+	reader->kept[which].of[2] = third;
+	reader->kept[which].kept = true;
+	return 0;
+}
+
+static inline struct arguments *
+kept(enum kept which)
+{
+	struct reader *reader = reader_of_current(false);
+
+	if (!reader || !reader->kept[which].kept)
+		return NULL;
+	reader->kept[which].kept = false;
+	return &reader->kept[which];
+}
+
+SEC("kprobe")
+int
+read_called(struct pt_regs *regs)
+{
+	keep(KEPT_READ, ARGUMENT_1(regs), ARGUMENT_3(regs), 0);
+	return begin_read(true, (void *)ARGUMENT_1(regs), (void *)ARGUMENT_2(regs));
+}
+
+SEC("kretprobe")
+int
+read_returned(struct pt_regs *regs)
+{
+	struct arguments *call = kept(KEPT_READ);
+
+	return call && state.counting
+	    ? end_read(true, (void *)call->of[0], call->of[1], RESULT(regs))
+	    : 0;
+}
+
+SEC("kprobe")
+int
+splice_called(struct pt_regs *regs)
+{
+	keep(KEPT_SPLICE, ARGUMENT_1(regs), ARGUMENT_2(regs), 0);
+	return begin_splice(
+	    true, (void *)ARGUMENT_1(regs), (void *)ARGUMENT_2(regs), ARGUMENT_4(regs));
+}
+
+SEC("kretprobe")
+int
+splice_returned(struct pt_regs *regs)
+{
+	struct arguments *call = kept(KEPT_SPLICE);
+
+	return call && state.counting
+	    ? end_splice(true, (void *)call->of[0], (void *)call->of[1], RESULT(regs))
+	    : 0;
+}
+
+
+/* Sets what the insert that returns was given; false where it does not count. */
+static inline bool
+insert_kept(struct pt_regs *regs, void **first, void **second)
+{
+	struct arguments *call = kept(KEPT_INSERT);
+
+	if (!call || !is_fill(call->of[2], RESULT(regs)))
+		return false;
+	*first = (void *)call->of[0];
+	*second = (void *)call->of[1];
+	return true;
+}
+
+#ifdef BEFORE_FOLIOS
+SEC("kprobe")
+int
+insert_page_called(struct pt_regs *regs)
+{
+	return keep(KEPT_INSERT, ARGUMENT_1(regs), ARGUMENT_2(regs), ARGUMENT_4(regs));
+}
+
+SEC("kretprobe")
+int
+insert_page_returned(struct pt_regs *regs)
+{
+	void *page, *mapping;
+
+	if (!insert_kept(regs, &page, &mapping))
+		return 0;
+	return end_insert(true, page, mapping, BPF_CORE_READ((struct page *)page, index));
+}
+#else
+SEC("kprobe")
+int
+insert_called(struct pt_regs *regs)
+{
+	return keep(KEPT_INSERT, ARGUMENT_1(regs), ARGUMENT_2(regs), ARGUMENT_4(regs));
+}
+
+SEC("kretprobe")
+int
+insert_returned(struct pt_regs *regs)
+{
+	void *mapping, *folio;
+
+	if (!insert_kept(regs, &mapping, &folio))
+		return 0;
+	return end_insert(true, folio, mapping, BPF_CORE_READ((struct folio *)folio, index));
+}
+#endif
+
+SEC("kprobe")
+int
+preload_called(struct pt_regs *regs)
+{
+	keep(KEPT_PRELOAD, ARGUMENT_4(regs), 0, 0);
+	return begin_preload((int)ARGUMENT_4(regs));
+}
+
+SEC("kretprobe")
+int
+preload_returned(struct pt_regs *regs)
+{
+	struct arguments *call = kept(KEPT_PRELOAD);
+
+	return call ? end_preload((int)call->of[0]) : 0;
+}
+
+SEC("kprobe")
+int
+fault_called(struct pt_regs *regs)
+{
+	return keep(KEPT_FAULT, ARGUMENT_1(regs), 0, 0);
+}
+
+SEC("kretprobe")
+int
+fault_returned(struct pt_regs *regs)
+{
+	struct arguments *call = kept(KEPT_FAULT);
+
+	return call ? end_fault(true, (void *)call->of[0], (__u32)RESULT(regs)) : 0;
+}
+
+SEC("kprobe")
+int
+map_called(struct pt_regs *regs)
+{
+	return keep(KEPT_MAP, ARGUMENT_1(regs), ARGUMENT_2(regs), ARGUMENT_3(regs));
+}
+
+SEC("kretprobe")
+int
+map_returned(struct pt_regs *regs)
+{
+	struct arguments *call = kept(KEPT_MAP);
+
+	return call ? end_map(true, (void *)call->of[0], call->of[1], call->of[2]) : 0;
+}
+
+#endif

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTSET_READER_H
+#define HOTSET_READER_H
+
+/* What is kept of each task between the events of one call. */
+#include "ledger.h"
+#ifndef BEFORE_FOLIOS
+#include "request.h"
+#endif
+
+/* A read, splice or fault that the full tier has seen begin. */
+struct reading {
+	struct cache cache; /* mapping 0: none */
+	__u64 began;        /* evictions before it */
+	__u64 first, end;   /* pages asked for */
+	__u64 stalls;       /* of these, brought in by the task itself */
+};
+
+/* Arguments of a function, for its kretprobe. */
+struct arguments {
+	__u64 of[3];
+	bool kept;
+};
+
+enum kept { KEPT_READ, KEPT_SPLICE, KEPT_INSERT, KEPT_PRELOAD, KEPT_FAULT, KEPT_MAP, KEEPS };
+
+struct reader {
+	struct reading reading;
+	struct arguments kept[KEEPS];
+	__u64 fault_serial;
+	__u32 preloads; /* that it is in */
+#ifndef BEFORE_FOLIOS
+	/* tracepoint tier */
+	struct request request;
+	__u64 fault_mapping, fault_index;
+	bool fault_missed, fault_named;
+#endif
+};
+
+#ifdef BEFORE_FOLIOS
+
+/* Tracing programs have no task storage before 5.11. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1 << 15); /* the default of kernel.pid_max */
+	__type(key, __u64);           /* address of the task */
+	__type(value, struct reader);
+} readers SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct reader);
+} fresh_reader SEC(".maps");
+
+static inline struct reader *
+reader_of_current(bool create)
+{
+	__u64 task = bpf_get_current_task();
+	struct reader *reader = bpf_map_lookup_elem(&readers, &task), *fresh;
+	__u32 zero = 0;
+
+	if (reader || !create)
+		return reader;
+	fresh = bpf_map_lookup_elem(&fresh_reader, &zero);
+	if (fresh)
+		bpf_map_update_elem(&readers, &task, fresh, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&readers, &task);
+}
+
+/* Whose process the current task works for. io_uring's workers are kernel threads before
+ * 5.12, which take on the memory of the one they read for. */
+static inline __u32
+current_tgid(void)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+
+	if (BPF_CORE_READ(task, flags) & PF_IO_WORKER)
+		return BPF_CORE_READ(task, mm, owner, tgid);
+	return bpf_get_current_pid_tgid() >> 32;
+}
+
+#else
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct reader);
+} readers SEC(".maps");
+
+static inline struct task_struct *
+current_task(void)
+{
+	return (void *)bpf_get_current_task_btf();
+}
+
+static inline struct reader *
+reader_of(struct task_struct *task, bool create)
+{
+	return bpf_task_storage_get(
+	    &readers, (void *)task, NULL, create ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+}
+
+static inline struct reader *
+reader_of_current(bool create)
+{
+	return reader_of(current_task(), create);
+}
+
+static inline __u32
+current_tgid(void)
+{
+	return bpf_get_current_pid_tgid() >> 32;
+}
+
+#endif
+
+static inline bool
+is_current_target(void)
+{
+	return state.has_target && is_target(current_tgid());
+}
+
+/* A task's storage, created where it has none; NULL, and counted so, where there is no
+ * room for it. */
+static inline struct reader *
+reader_wanted(void)
+{
+	struct reader *reader = reader_of_current(true);
+
+	if (!reader)
+		count(UNSEEN, 1, is_current_target());
+	return reader;
+}
+
+static inline void
+count_accesses(const struct cache *cache, __u64 start, __u64 end, __u64 began, bool target)
+{
+	__u64 misses = ledger_take(cache, start, end, began);
+
+	count(HITS, end - start - misses, target);
+	count(MISSES, misses, target);
+}
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTSET_SWEEP_H
+#define HOTSET_SWEEP_H
+
+/*
+ * What hitratio runs now and then. A look at all tasks notes which files are just being
+ * read. The sweep after it calls waste what was set aside in the others: a read that could
+ * still take it would have been going on when it was evicted, which was before the look.
+ */
+#include "reader.h"
+#ifndef BEFORE_FOLIOS
+#include "traced.h"
+#endif
+
+/* The compiler must not load again what was compared with NULL. */
+#define loaded_once(variable) asm volatile("" : "+r"(variable))
+
+static inline void
+note_reading(const struct cache *cache)
+{
+	state.being_read[cache->hint & (HINTS - 1)] = state.looks;
+}
+
+#ifdef BEFORE_FOLIOS
+
+SEC("iter/bpf_map_elem")
+int
+look(struct bpf_iter__bpf_map_elem *context)
+{
+	struct reader *reader = context->value;
+
+	loaded_once(reader);
+	state.self = (__u64)&state;
+	if (reader && reader->reading.cache.mapping)
+		note_reading(&reader->reading.cache);
+	return 0;
+}
+
+#else
+
+SEC("iter/task")
+int
+look(struct bpf_iter__task *context)
+{
+	struct task_struct *task = context->task;
+	struct reader *reader;
+	bool unsure; /* whether the request still goes on */
+
+	state.self = (__u64)&state;
+	if (!task || !(reader = reader_of(task, false)))
+		return 0;
+	unsure = reader->request.held && !reader->request.by_bytes;
+	look_at_request(reader, task);
+	if (reader->request.held || unsure)
+		note_reading(&reader->request.cache);
+	if (reader->reading.cache.mapping)
+		note_reading(&reader->reading.cache);
+	return 0;
+}
+
+#endif
+
+static inline void
+sweep_group(const struct ledger_key *shown, const struct ledger_entry *entry)
+{
+	struct ledger_key key = *shown;
+	struct cache cache = { .mapping = key.mapping, .hint = entry->hint };
+	__u64 pages;
+
+	if (entry->evicted && state.being_read[cache.hint & (HINTS - 1)] != state.looks) {
+		pages = group_forget(&key, state.settled);
+		count(WASTE, pages, false);
+		pending_add(&cache, -pages);
+	}
+	if (state.make_room)
+		group_delete_empty(&key);
+}
+
+/* Some sandboxes refuse the iterators over maps, and kernels before 5.13 the loop. */
+#ifdef BEFORE_FOLIOS
+
+SEC("iter/bpf_map_elem")
+int
+sweep(struct bpf_iter__bpf_map_elem *context)
+{
+	const struct ledger_key *key = context->key;
+	const struct ledger_entry *entry = context->value;
+
+	loaded_once(key);
+	loaded_once(entry);
+	if (key && entry)
+		sweep_group(key, entry);
+	return 0;
+}
+
+#else
+
+static long
+sweep_one(void *map, struct ledger_key *key, struct ledger_entry *entry, void *data)
+{
+	sweep_group(key, entry);
+	return 0;
+}
+
+SEC("syscall")
+int
+sweep(void *context)
+{
+	bpf_for_each_map_elem(&ledger, sweep_one, NULL, 0);
+	return 0;
+}
+
+#endif
+
+#endif

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTSET_TRACED_H
+#define HOTSET_TRACED_H
+
+/*
+ * The tracepoint tier, for kernels that refuse programs at functions: what was read,
+ * inserted and faulted is put together from tracepoints of 6.12 and later, which say less.
+ */
+#include "reader.h"
+
+#define IOCB_DIRECT (1 << 17) /* 5.10 */
+
+/* The kernel counts a fault when it is done (mm_account_fault), so that all events
+ * of one fault, its retries too, see the same number, and the next fault another. */
+static inline __u64
+fault_serial(const struct task_struct *task)
+{
+	return task->min_flt + task->maj_flt + 1;
+}
+
+/* Whether FIRST up to END has the page that this task's fault asked for. */
+static inline bool
+is_faulting(const struct reader *reader, const struct task_struct *task,
+    const struct address_space *mapping, __u64 first, __u64 end)
+{
+	return reader && reader->fault_serial == fault_serial(task) && reader->fault_named &&
+	    reader->fault_mapping == address_of(mapping) && reader->fault_index >= first &&
+	    reader->fault_index < end;
+}
+
+/*
+ * Insert. Pages that come in for a read, a fault or their readahead are fills.
+ * Readahead holds PF_MEMALLOC_NOFS, writes do not (ext4, xfs, btrfs, overlay). Two
+ * kinds of fills come without: a fault under MADV_RANDOM, and a read whose
+ * readahead found no memory.
+ */
+SEC("tp_btf")
+int
+BPF_PROG(insert, struct folio *folio)
+{
+	struct address_space *mapping = folio->mapping;
+	struct inode *host = regular_host(mapping);
+	struct task_struct *task = current_task();
+	struct reader *reader;
+	struct cache cache;
+	__u64 first, end, lost = 0;
+	bool faulting, target;
+
+	if (!state.counting || !host)
+		return 0;
+	first = folio->index;
+	end = first + folio_pages(folio);
+	reader = reader_of(task, false);
+	faulting = is_faulting(reader, task, mapping, first, end);
+	if (!(task->flags & PF_MEMALLOC_NOFS) && !faulting && !is_reading(task, mapping))
+		return 0;
+	if (is_preload(task))
+		return 0;
+	target = is_target(task->tgid);
+	cache = cache_of(mapping, host);
+	count(FILLS, end - first, target);
+	if (faulting && !reader->fault_missed) {
+		/* its first access is under way, and has no event of its own */
+		reader->fault_missed = true;
+		count(FAULT_MISSES, 1, target);
+		if (reader->fault_index > first)
+			lost += ledger_fill(&cache, first, reader->fault_index);
+		if (reader->fault_index + 1 < end)
+			lost += ledger_fill(&cache, reader->fault_index + 1, end);
+	} else
+		lost = ledger_fill(&cache, first, end);
+	count(LOST, lost, target);
+	return 0;
+}
+
+/* Counts what a held request of TASK came to, by its figures NOW. */
+static inline void
+settle(struct reader *reader, struct task_struct *task, const struct task_io_accounting *now)
+{
+	struct request ended;
+
+	if (request_settle(&reader->request, now, &ended) && ended.end > ended.start)
+		count_accesses(&ended.cache, ended.start, ended.end, ended.began,
+		    is_target(task->tgid));
+}
+
+static inline void
+settle_own(struct reader *reader, struct task_struct *task)
+{
+	struct task_io_accounting now = {
+		.rchar = task->ioac.rchar,
+		.wchar = task->ioac.wchar,
+		.syscr = task->ioac.syscr,
+		.syscw = task->ioac.syscw,
+	};
+
+	settle(reader, task, &now);
+}
+
+/* Read, also by splice: one event for each batch of folios that was looked up. */
+SEC("tp_btf")
+int
+BPF_PROG(read_pages, struct address_space *mapping, unsigned long index, unsigned long last)
+{
+	struct inode *host = regular_host(mapping);
+	struct task_struct *task = current_task();
+	struct request *request;
+	struct reader *reader;
+	struct cache cache;
+	struct call call;
+	__u64 end, size;
+
+	if (!state.counting || !host)
+		return 0;
+	call_current(task, mapping, &call);
+	if (call.kind == CALL_URING)
+		return 0;
+	reader = reader_wanted();
+	if (!reader)
+		return 0;
+	request = &reader->request;
+	cache = cache_of(mapping, host);
+	if (!is_same_request(request, task, &call, &cache, index, last)) {
+		settle_own(reader, task);
+		request_begin(request, task, &call, &cache, index, last);
+		request->held = ++request->generation;
+	} else if (!request->held) {
+		/* hitratio looked, and counted up to its end: only what lies behind is new */
+		request->start = request->end;
+		request->held = ++request->generation;
+	}
+	/* the range is not cut to the file's size, which may change meanwhile */
+	size = size_pages(host->i_size);
+	end = last + 1;
+	if (call.room && end > request->start + call.room)
+		end = request->start + call.room;
+	if (end > size)
+		end = size;
+	if (end > request->end)
+		request->end = end;
+	request->index = index;
+	request->seen = state.evictions;
+	return 0;
+}
+
+/*
+ * What TASK holds, when hitratio looks: calls that have returned count. A look while the
+ * task's figures change waits for the next one. Of what is settled without them nobody
+ * knows whether it goes on.
+ */
+static inline void
+look_at_request(struct reader *reader, struct task_struct *task)
+{
+	struct task_io_accounting now;
+
+	if (!reader->request.held)
+		return;
+	now.syscr = *(volatile __u64 *)&task->ioac.syscr;
+	now.syscw = *(volatile __u64 *)&task->ioac.syscw;
+	now.rchar = task->ioac.rchar;
+	now.wchar = task->ioac.wchar;
+	if (now.syscr != *(volatile __u64 *)&task->ioac.syscr ||
+	    now.syscw != *(volatile __u64 *)&task->ioac.syscw)
+		return;
+	if (now.syscr != reader->request.syscr || !reader->request.by_bytes)
+		settle(reader, task, &now);
+}
+
+/*
+ * io_uring puts a request aside wherever it would wait, and goes on with it later,
+ * among others: its batches cannot be told apart. Its completion says all.
+ */
+SEC("tp_btf")
+int
+BPF_PROG(uring_complete, void *ring, void *argument)
+{
+	struct task_struct *task = current_task();
+	struct io_kiocb *request = argument;
+	struct kiocb *iocb = argument; /* the read's own data lies at its start */
+	struct address_space *mapping;
+	struct inode *host;
+	struct cache cache;
+	__s64 result, end, start;
+
+	if (!state.counting || !is_uring_read(request))
+		return 0;
+	result = BPF_CORE_READ(request, cqe.res);
+	if (result <= 0 || BPF_CORE_READ(iocb, ki_flags) & IOCB_DIRECT)
+		return 0;
+	mapping = BPF_CORE_READ(iocb, ki_filp, f_mapping);
+	host = BPF_CORE_READ(mapping, host);
+	if ((BPF_CORE_READ(host, i_mode) & S_IFMT) != S_IFREG)
+		return 0;
+	/* overlayfs reads from another file, in a worker: counted there */
+	if (BPF_CORE_READ(host, i_sb, s_magic) == OVERLAYFS_SUPER_MAGIC)
+		return 0;
+	end = BPF_CORE_READ(iocb, ki_pos);
+	start = end - result;
+	if (start < 0)
+		return 0;
+	cache = cache_numbered((__u64)mapping, BPF_CORE_READ(host, i_ino));
+	start >>= PAGE_SHIFT;
+	end = size_pages(end);
+	count_accesses(&cache, start, end, NO_BEGINNING, is_target(task->tgid));
+	return 0;
+}
+
+/* The task's storage, in which the fault that goes on has been counted; NULL where there
+ * is no room for it. */
+static inline struct reader *
+faulting_reader(struct task_struct *task)
+{
+	struct reader *reader = reader_wanted();
+	__u64 serial = fault_serial(task);
+
+	if (!reader || reader->fault_serial == serial)
+		return reader;
+	reader->fault_serial = serial;
+	reader->fault_missed = false;
+	reader->fault_named = false;
+	count(FAULTS, 1, is_target(task->tgid));
+	return reader;
+}
+
+/* Fault: before the page is looked up, and again when the fault is retried. */
+SEC("tp_btf")
+int
+BPF_PROG(fault, struct address_space *mapping, unsigned long index)
+{
+	struct inode *host = regular_host(mapping);
+	struct task_struct *task = current_task();
+	struct reader *reader;
+	struct cache cache;
+	__u64 taken;
+
+	if (!state.counting || !host || !(reader = faulting_reader(task)))
+		return 0;
+	reader->fault_mapping = address_of(mapping);
+	reader->fault_index = index;
+	reader->fault_named = true;
+	cache = cache_of(mapping, host);
+	taken = ledger_take(&cache, index, index + 1, NO_BEGINNING);
+	if (taken)
+		reader->fault_missed = true;
+	count(FAULT_MISSES, taken, is_target(task->tgid));
+	return 0;
+}
+
+/* Fault-around: pages near the fault were mapped without a fault of their own. */
+SEC("tp_btf")
+int
+BPF_PROG(map_pages, struct address_space *mapping, unsigned long first, unsigned long last)
+{
+	struct inode *host = regular_host(mapping);
+	struct task_struct *task = current_task();
+	struct reader *reader;
+	struct cache cache;
+	__u64 taken;
+
+	/* tmpfs and shared memory map by the same function */
+	if (!state.counting || !host || host->i_sb->s_magic == TMPFS_MAGIC)
+		return 0;
+	if (!(reader = faulting_reader(task)))
+		return 0;
+	cache = cache_of(mapping, host);
+	taken = ledger_take(&cache, first, last + 1, NO_BEGINNING);
+	if (!taken)
+		return 0;
+	/* the event does not say which page faulted: one of those that were filled */
+	if (!reader->fault_missed && !reader->fault_named) {
+		reader->fault_missed = true;
+		count(FAULT_MISSES, 1, is_target(task->tgid));
+		taken--;
+	}
+	count(MAPPED, taken, is_target(task->tgid));
+	return 0;
+}
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTSET_WATCHED_H
+#define HOTSET_WATCHED_H
+
+/* What every tier sees in the same way. */
+#include "reader.h"
+#ifndef BEFORE_FOLIOS
+#include "traced.h"
+#endif
+
+/* Evict or truncate. */
+SEC("tp_btf")
+int
+BPF_PROG(evict, struct folio *folio)
+{
+	struct address_space *mapping = folio->mapping;
+	struct inode *host = regular_host(mapping);
+	__u64 first = folio->index;
+	struct cache cache;
+
+	if (!state.counting || !host)
+		return 0;
+	cache = cache_of(mapping, host);
+	count(WASTE, ledger_evict(&cache, first, first + folio_pages(folio)), false);
+	return 0;
+}
+
+SEC("tp_btf")
+int
+BPF_PROG(dirty, struct folio *folio, struct address_space *mapping)
+{
+	if (state.counting && regular_host(mapping))
+		count(DIRTIES, folio_pages(folio), is_current_target());
+	return 0;
+}
+
+SEC("tp_btf")
+int
+BPF_PROG(task_fork, struct task_struct *parent, struct task_struct *child)
+{
+	__u32 tgid = child->tgid;
+	__u8 yes = 1;
+
+	if (is_target(parent->tgid) && bpf_map_update_elem(&targets, &tgid, &yes, BPF_ANY) < 0)
+		count(UNSEEN, 1, true);
+	return 0;
+}
+
+/* What it read last counts. */
+SEC("tp_btf")
+int
+BPF_PROG(task_exit, struct task_struct *task)
+{
+#ifdef BEFORE_FOLIOS
+	__u64 key = (__u64)task;
+
+	bpf_map_delete_elem(&readers, &key);
+#else
+	struct reader *reader = reader_of(task, false);
+
+	if (reader)
+		settle_own(reader, task);
+#endif
+	return 0;
+}
+
+/* The last of a process is gone: its number may go to a stranger. */
+SEC("tp_btf")
+int
+BPF_PROG(task_free, struct task_struct *task)
+{
+	__u32 tgid = task->tgid;
+
+	if (task->pid == task->tgid)
+		bpf_map_delete_elem(&targets, &tgid);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTSET_HOOKS_H
+#define HOTSET_HOOKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Where programs are attached: bpf/hooks.def, and what of it the running kernel has. */
+struct bpf_object;
+struct bpf_link;
+
+enum hook_tier { HOOK_FULL, HOOK_KPROBE, HOOK_TRACED, HOOK_TIERS };
+
+enum hook_role {
+	ROLE_READ,
+	ROLE_SPLICE,
+	ROLE_INSERT,
+	ROLE_PRELOAD,
+	ROLE_FAULT,
+	ROLE_MAP,
+	ROLE_EVICT,
+	ROLE_DIRTY,
+	ROLE_URING,
+	ROLE_FORK,
+	ROLE_EXIT,
+	ROLE_FREE,
+	ROLES,
+};
+
+struct hook;
+
+/* The choice for an object, and what is attached of it. */
+struct hooks {
+	struct bpf_object *object;
+	enum hook_tier tier;
+	const struct hook *chosen[ROLES];   /* NULL: the role is not needed, or not there */
+	struct bpf_link *links[2 * ROLES]; /* at the start and the end of each */
+};
+
+/*
+ * Chooses a point for each role of TIER that OBJECT, not loaded yet, has a program for, and
+ * marks the programs to be loaded; roles that only following processes takes are left out
+ * without TARGET. -1 with the errno and *MISSING, the role that has none: EOPNOTSUPP where
+ * the kernel has no such point.
+ */
+int hooks_choose(struct hooks *hooks, struct bpf_object *object, enum hook_tier tier, bool target,
+    enum hook_role *missing);
+
+/* Attaches what was chosen, once OBJECT is loaded; -1 with errno and *FAILED. */
+int hooks_attach(struct hooks *hooks, enum hook_role *failed);
+
+/* Detaches everything. */
+void hooks_detach(struct hooks *hooks);
+
+/* Events that the kernel did not show a program, since another was at work on that
+ * processor. */
+uint64_t hooks_missed(const struct hooks *hooks);
+
+/* What a role is, for people. */
+const char *hooks_role(enum hook_role role);
+
+/* The point that was chosen for ROLE, NULL: none. */
+const char *hooks_point(const struct hooks *hooks, enum hook_role role);
+
+/* The newest kernels' name of a point for ROLE in TIER, NULL: none. */
+const char *hooks_newest(enum hook_role role, enum hook_tier tier);
+
+/* Whether the points of ROLE in TIER are tracepoints rather than functions. */
+bool hooks_is_tracepoint(enum hook_role role, enum hook_tier tier);
+
+#endif
