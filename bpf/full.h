@@ -20,23 +20,32 @@
 #define FOLLOW(by_kprobe, pointer, member) \
 	((by_kprobe) ? BPF_CORE_READ(pointer, member) : (pointer)->member)
 
-/* Where MAPPING keeps its pages; false where they do not count. */
-static __always_inline bool
-find_cache(bool by_kprobe, struct address_space *mapping, struct cache *cache)
+/* The inode of MAPPING if its pages count, else NULL. */
+static __always_inline struct inode *
+find_host(bool by_kprobe, struct address_space *mapping)
 {
 	struct inode *host = mapping ? FOLLOW(by_kprobe, mapping, host) : NULL;
 
-	if (!host || (FOLLOW(by_kprobe, host, i_mode) & S_IFMT) != S_IFREG)
-		return false;
-	*cache = cache_numbered(by_kprobe ? (__u64)mapping : address_of(mapping),
-	    FOLLOW(by_kprobe, host, i_ino));
-	return true;
+	return host && (FOLLOW(by_kprobe, host, i_mode) & S_IFMT) == S_IFREG ? host : NULL;
 }
 
-static __always_inline bool
-find_file_cache(bool by_kprobe, struct file *file, struct cache *cache)
+static __always_inline struct cache
+host_cache(bool by_kprobe, struct address_space *mapping, struct inode *host)
 {
-	return find_cache(by_kprobe, FOLLOW(by_kprobe, file, f_mapping), cache);
+	return cache_numbered(by_kprobe ? (__u64)mapping : address_of(mapping),
+	    FOLLOW(by_kprobe, host, i_ino));
+}
+
+/* Where FILE keeps its pages; false where they do not count. */
+static __always_inline bool
+find_cache(bool by_kprobe, struct file *file, struct cache *cache)
+{
+	struct address_space *mapping = FOLLOW(by_kprobe, file, f_mapping);
+	struct inode *host = find_host(by_kprobe, mapping);
+
+	if (host)
+		*cache = host_cache(by_kprobe, mapping, host);
+	return host != NULL;
 }
 
 /* --- read and splice */
@@ -83,7 +92,7 @@ begin_read(bool by_kprobe, struct kiocb *iocb, struct iov_iter *iter)
 {
 	struct cache cache;
 
-	if (!find_file_cache(by_kprobe, FOLLOW(by_kprobe, iocb, ki_filp), &cache))
+	if (!find_cache(by_kprobe, FOLLOW(by_kprobe, iocb, ki_filp), &cache))
 		return 0;
 	return begin_reading(
 	    &cache, FOLLOW(by_kprobe, iocb, ki_pos), FOLLOW(by_kprobe, iter, count));
@@ -95,7 +104,7 @@ end_read(bool by_kprobe, struct kiocb *iocb, __s64 already, __s64 result)
 {
 	struct cache cache;
 
-	if (!find_file_cache(by_kprobe, FOLLOW(by_kprobe, iocb, ki_filp), &cache))
+	if (!find_cache(by_kprobe, FOLLOW(by_kprobe, iocb, ki_filp), &cache))
 		return 0;
 	return end_reading(&cache, FOLLOW(by_kprobe, iocb, ki_pos), result - already);
 }
@@ -106,7 +115,7 @@ begin_splice(bool by_kprobe, struct file *file, const __u64 *position, __u64 len
 	struct cache cache;
 	__u64 start = 0;
 
-	if (!find_file_cache(by_kprobe, file, &cache))
+	if (!find_cache(by_kprobe, file, &cache))
 		return 0;
 	bpf_probe_read_kernel(&start, sizeof start, position);
 	return begin_reading(&cache, start, length);
@@ -118,7 +127,7 @@ end_splice(bool by_kprobe, struct file *file, const __u64 *position, __s64 resul
 	struct cache cache;
 	__u64 end = 0;
 
-	if (!find_file_cache(by_kprobe, file, &cache))
+	if (!find_cache(by_kprobe, file, &cache))
 		return 0;
 	bpf_probe_read_kernel(&end, sizeof end, position);
 	return end_reading(&cache, end, result);
@@ -142,20 +151,26 @@ is_fill(__u32 gfp, int result)
 	return state.counting && result == 0 && !(gfp & write_flag());
 }
 
-/* The folio is locked, and not to be read before it has been filled. */
+/*
+ * The folio is locked, and not to be read before it has been filled. One behind the end of
+ * the file (5.10 and 5.15 make one for a read at an end on a page's border) holds nothing
+ * that could be read.
+ */
 static __always_inline int
 end_insert(bool by_kprobe, struct folio *folio, struct address_space *mapping, __u64 index)
 {
+	struct inode *host = find_host(by_kprobe, mapping);
 	struct reader *reader;
 	struct cache cache;
 	__u64 end;
 	bool target;
 
-	if (!find_cache(by_kprobe, mapping, &cache))
+	if (!host || index >= size_pages(FOLLOW(by_kprobe, host, i_size)))
 		return 0;
 	reader = reader_of_current(false);
 	if (reader && reader->preloads)
 		return 0;
+	cache = host_cache(by_kprobe, mapping, host);
 	end = index + folio_pages(folio);
 	target = is_current_target();
 	count(FILLS, end - index, target);
@@ -224,7 +239,7 @@ end_fault(bool by_kprobe, struct vm_fault *fault, __u32 result)
 	bool target = is_current_target();
 	struct cache cache;
 
-	if (!state.counting || !file || !find_file_cache(by_kprobe, file, &cache))
+	if (!state.counting || !file || !find_cache(by_kprobe, file, &cache))
 		return 0;
 	count_fault(target);
 	if (!(result & VM_FAULT_FAILED))
@@ -243,7 +258,7 @@ end_map(bool by_kprobe, struct vm_fault *fault, __u64 first, __u64 last)
 	bool target = is_current_target();
 	struct cache cache;
 
-	if (!state.counting || !file || !find_file_cache(by_kprobe, file, &cache))
+	if (!state.counting || !file || !find_cache(by_kprobe, file, &cache))
 		return 0;
 	/* tmpfs and shared memory map by the same function, and their pages are no fills */
 	if (BPF_CORE_READ(file, f_mapping, host, i_sb, s_magic) == TMPFS_MAGIC)

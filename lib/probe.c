@@ -17,7 +17,8 @@
 #include "meminfo.h"
 #include "programs.h"
 
-#define BTF_PATH "/sys/kernel/btf/vmlinux"
+#define BTF_PATH    "/sys/kernel/btf/vmlinux"
+#define KPROBE_PATH "/sys/bus/event_source/devices/kprobe/type" /* 4.17 */
 
 /* include/linux/proc_ns.h: the initial pid namespace has this inode on every kernel */
 #define PID_NAMESPACE_PATH  "/proc/self/ns/pid"
@@ -56,7 +57,6 @@ keep_complaint(enum libbpf_print_level level, const char *format, va_list argume
 {
 	char *text;
 
-	if (getenv("DBG")) return vfprintf(stderr, format, arguments);
 	if (level != LIBBPF_WARN || vasprintf(&text, format, arguments) < 0)
 		return 0;
 	text[strcspn(text, "\n")] = '\0';
@@ -271,6 +271,53 @@ load(struct probe *probe, enum hook_tier tier, bool target, struct probe_reason 
 	return 0;
 }
 
+/* Loads a program that does nothing; an errno. */
+static int
+try_program(enum bpf_prog_type type, enum bpf_attach_type attach, __u32 function)
+{
+	static const struct bpf_insn nothing[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = attach,
+	    .attach_btf_id = function);
+	int fd = bpf_prog_load(type, "trial", "GPL", nothing,
+	    sizeof nothing / sizeof *nothing, &options);
+
+	if (fd < 0)
+		return -fd;
+	close(fd);
+	return 0;
+}
+
+/* Whether the kernel lets us load programs at all. */
+static bool
+may_load(struct probe_reason *reason)
+{
+	int error = try_program(BPF_PROG_TYPE_RAW_TRACEPOINT, 0, 0);
+
+	if (error)
+		explain_load(reason, error);
+	return !error;
+}
+
+/* What can be told of a tier at once, before the large programs are tried. */
+static bool
+may_have(enum hook_tier tier, struct probe_reason *reason)
+{
+	/* 1 is no function, but a sandbox refuses the kind before it looks */
+	if (tier == HOOK_FULL && try_program(BPF_PROG_TYPE_TRACING, BPF_TRACE_FEXIT, 1) == EPERM) {
+		explain(reason, "the kernel refuses programs at functions, of root too");
+		return false;
+	}
+	if (tier == HOOK_KPROBE && access(KPROBE_PATH, F_OK) < 0) {
+		explain(reason, "%s: %s (the kernel needs CONFIG_KPROBES)", KPROBE_PATH,
+		    strerror(errno));
+		return false;
+	}
+	return true;
+}
+
 /* Loads the first of the tiers that the kernel allows, or WANTED only. Where all are
  * refused each has its reason. */
 static int
@@ -278,13 +325,16 @@ load_first(struct probe *probe, enum probe_tier wanted, bool target, struct prob
 {
 	struct probe_reason each;
 
+	if (!may_load(reason))
+		return -1;
 	reason->text[0] = '\0';
 	for (int tier = 0; tier < HOOK_TIERS; tier++) {
 		size_t length = strlen(reason->text);
 
 		if (wanted != PROBE_ANY && wanted != tiers[tier].tier)
 			continue;
-		if (load(probe, (enum hook_tier)tier, target, &each) == 0)
+		if (may_have((enum hook_tier)tier, &each) &&
+		    load(probe, (enum hook_tier)tier, target, &each) == 0)
 			return 0;
 		unload(probe);
 		if (wanted != PROBE_ANY)
