@@ -222,19 +222,11 @@ scaled(uint64_t number, uint64_t scale)
 										      : bytes;
 }
 
-/* Adds MORE, or notes that nobody knows how much. */
+/* What processes have done more than at the look before; unknown where some of it is lost,
+ * since it is lost from all: the others only grew more meanwhile. */
 static void
-advance(struct estimate *estimate, enum estimate_figure figure, uint64_t more)
-{
-	if (more == NUM_UNKNOWN)
-		estimate->sums.unknown |= 1U << figure;
-	else
-		estimate->sums.of[figure] += more;
-}
-
-static void
-advance_by_processes(struct estimate *estimate, const struct procs *procs,
-    const struct procs_io *self, uint64_t swapped)
+measure_processes(struct estimate *estimate, const struct procs *procs, const struct procs_io *self,
+    uint64_t more[ESTIMATE_FIGURES])
 {
 	bool whole = is_whole(estimate, procs);
 	struct procs_io from = sum_of(&estimate->procs), to = sum_of(procs);
@@ -242,33 +234,57 @@ advance_by_processes(struct estimate *estimate, const struct procs *procs,
 	/* what we did, we did at the last look, but for what a child of ours left us */
 	add_io(&from, &estimate->self);
 	add_io(&to, self);
-	/* what is lost is lost from all: the others only grew more meanwhile */
 	if (!whole || to.read < from.read || to.fetched < from.fetched ||
-	    to.dirtied < from.dirtied || to.faults < from.faults) {
-		estimate->sums.unknown |= estimate->scope == MACHINE ? 1U << ESTIMATE_READ : ALL;
+	    to.dirtied < from.dirtied || to.faults < from.faults)
 		return;
-	}
-	advance(estimate, ESTIMATE_READ, to.read - from.read);
-	if (estimate->scope == MACHINE)
-		return;
-	advance(estimate, ESTIMATE_FETCHED, to.fetched - from.fetched);
-	advance(estimate, ESTIMATE_DIRTIED, to.dirtied - from.dirtied);
-	advance(estimate, ESTIMATE_FAULTS, swapped ? NUM_UNKNOWN : to.faults - from.faults);
+	more[ESTIMATE_READ] = to.read - from.read;
+	more[ESTIMATE_FETCHED] = to.fetched - from.fetched;
+	more[ESTIMATE_DIRTIED] = to.dirtied - from.dirtied;
+	more[ESTIMATE_FAULTS] = to.faults - from.faults;
 }
 
 /* The machine's own sums miss nobody, whoever has ended. */
 static void
-advance_by_machine(struct estimate *estimate, const struct vmstat *to, uint64_t swapped)
+measure_machine(const struct vmstat *from, const struct vmstat *to, uint64_t swapped,
+    uint64_t more[ESTIMATE_FIGURES])
 {
-	const struct vmstat *from = &estimate->vmstat;
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-	uint64_t came = scaled(growth(from->pgpgin, to->pgpgin), 1024);
-	uint64_t swap = scaled(swapped, page);
 
-	advance(estimate, ESTIMATE_FETCHED, growth(swap, came));
-	advance(estimate, ESTIMATE_DIRTIED, scaled(growth(from->nr_dirtied, to->nr_dirtied), page));
-	advance(estimate, ESTIMATE_FAULTS,
-	    swapped ? NUM_UNKNOWN : growth(from->pgmajfault, to->pgmajfault));
+	more[ESTIMATE_FETCHED] = growth(scaled(swapped, page),
+	    scaled(growth(from->pgpgin, to->pgpgin), 1024));
+	more[ESTIMATE_DIRTIED] = scaled(growth(from->nr_dirtied, to->nr_dirtied), page);
+	more[ESTIMATE_FAULTS] = growth(from->pgmajfault, to->pgmajfault);
+}
+
+/* Adds MORE to the sums; what was read and what was fetched only together, so that one may
+ * be set against the other. */
+static void
+advance(struct estimate_sums *sums, uint64_t more[ESTIMATE_FIGURES])
+{
+	if (more[ESTIMATE_READ] == NUM_UNKNOWN || more[ESTIMATE_FETCHED] == NUM_UNKNOWN)
+		more[ESTIMATE_READ] = more[ESTIMATE_FETCHED] = NUM_UNKNOWN;
+	for (int i = 0; i < ESTIMATE_FIGURES; i++) {
+		if (more[i] == NUM_UNKNOWN)
+			sums->unknown |= 1U << i;
+		else
+			sums->of[i] += more[i];
+	}
+}
+
+/* What has happened since the look before. */
+static void
+measure(struct estimate *estimate, const struct procs *procs, const struct procs_io *self,
+    const struct vmstat *vmstat)
+{
+	uint64_t more[ESTIMATE_FIGURES] = { NUM_UNKNOWN, NUM_UNKNOWN, NUM_UNKNOWN, NUM_UNKNOWN };
+	uint64_t swapped = growth(estimate->vmstat.pswpin, vmstat->pswpin);
+
+	measure_processes(estimate, procs, self, more);
+	if (estimate->scope == MACHINE)
+		measure_machine(&estimate->vmstat, vmstat, swapped, more);
+	if (swapped) /* or that is unknown: faults may be those of memory without a file */
+		more[ESTIMATE_FAULTS] = NUM_UNKNOWN;
+	advance(&estimate->sums, more);
 }
 
 /* What we have done, as far as it matters: where the process is a child of ours. */
@@ -288,7 +304,6 @@ estimate_look(struct estimate *estimate, struct estimate_sums *sums)
 	struct procs procs = { 0 };
 	struct procs_io self;
 	struct vmstat vmstat;
-	uint64_t swapped;
 	bool surveyed;
 
 	look_at_self(estimate, &self);
@@ -302,12 +317,8 @@ estimate_look(struct estimate *estimate, struct estimate_sums *sums)
 		return -1;
 	}
 	estimate->sums.unknown = surveyed && estimate->looked ? 0 : ALL;
-	if (estimate->sums.unknown == 0) {
-		swapped = growth(estimate->vmstat.pswpin, vmstat.pswpin);
-		advance_by_processes(estimate, &procs, &self, swapped);
-		if (estimate->scope == MACHINE)
-			advance_by_machine(estimate, &vmstat, swapped);
-	}
+	if (estimate->sums.unknown == 0)
+		measure(estimate, &procs, &self, &vmstat);
 	procs_free(&estimate->procs);
 	estimate->procs = procs;
 	estimate->vmstat = vmstat;

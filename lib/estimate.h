@@ -25,8 +25,8 @@ enum estimate_figure {
 /* Since the first look. */
 struct estimate_sums {
 	uint64_t of[ESTIMATE_FIGURES];
-	unsigned unknown; /* bit i: what was added to figure i since the look before cannot be
-			   * told, and is not in its sum */
+	unsigned unknown; /* bit i: what figure i was more than at the look before cannot be told,
+			   * and is not in its sum; of the first two, both or none */
 };
 
 struct estimate;

@@ -79,7 +79,8 @@ static const struct out_field fields[FIELDS] = {
 	/* An estimate has names of its own: whoever asks for hits shall not take it for them. */
 	[F_ACCESSES_EST] = { "accesses_est", OUT_COUNT, "hitratio_accesses_est", true,
 	    "estimate: bytes that read calls returned, in pages", .estimate = true },
-	[F_HITS_EST] = { "hits_est", OUT_COUNT, "hitratio_hits_est", true,
+	/* no counter: with more misses than accesses it may shrink */
+	[F_HITS_EST] = { "hits_est", OUT_COUNT, "hitratio_hits_est", false,
 	    "estimate: accesses_est less misses_est, where that is not negative",
 	    .estimate = true },
 	[F_MISSES_EST] = { "misses_est", OUT_COUNT, "hitratio_misses_est", true,
