@@ -37,17 +37,21 @@ fi
 
 note "the truth"
 
+# which of them a kernel allows is its own business, but one it does
+tested=
 for tier in full kprobe tracepoint; do
 	run "$hitratio" --self-test --tier=$tier -f tsv "$TMP/folder"
 	if [ "$status" -eq 3 ] && [ -z "$out" ]; then
-		skip "$tier" "$err"
+		note "$err"
 		continue
 	fi
+	tested=$tested$tier
 	is "$tier: exact" "$status:$err" "0:"
 	is "$tier: every case" "$(printf '%s\n' "$out" | grep -c "	exact	$tier$")" 9
 	is "$tier: hits and misses are not all 0" "$(printf '%s\n' "$out" | awk -F '\t' '
 		NR > 1 && $3 + $2 < 500 { print $1 }')" ""
 done
+ok "at least one way of counting" [ "$tested" ]
 for format in text tsv kv json prom; do
 	run "$hitratio" --self-test -f $format "$TMP/folder"
 	is "-f $format: exact" "$status:$err" "0:"
