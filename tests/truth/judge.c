@@ -80,33 +80,35 @@ print_counted(const struct figures *counted)
 	printf(", %llu fills, %llu lost", counted->fills, counted->lost);
 }
 
+/* One bound, unless it is a point; returns whether it was. */
+static bool
+print_range(const char *what, struct range range, bool first)
+{
+	if (range.least == range.most)
+		return false;
+	printf("%s%s %llu to %llu", first ? " (bound: " : ", ", what, range.least, range.most);
+	return true;
+}
+
 /* What the truth does not settle to the page. */
 static bool
-print_bound(const struct workload *load, const struct truth *truth, const struct figures *counted,
+print_bounds(const struct workload *load, const struct truth *truth, const struct figures *counted,
     struct range hits, struct range misses)
 {
-	struct range mapped = range_mapped(truth, counted);
-	bool bound = false;
-	const char *between = " (bound: ";
+	bool any = false;
 
-	if (load->checks & HITS && hits.least != hits.most) {
-		printf("%shits %llu to %llu", between, hits.least, hits.most);
-		between = ", ";
-		bound = true;
-	}
-	if (load->checks & MISSES && misses.least != misses.most) {
-		printf("%smisses %llu to %llu", between, misses.least, misses.most);
-		between = ", ";
-		bound = true;
-	}
+	if (load->checks & HITS)
+		any |= print_range("hits", hits, !any);
+	if (load->checks & MISSES)
+		any |= print_range("misses", misses, !any);
 	if (load->checks & FAULT_BOUND) {
-		printf("%sfault misses %llu to %llu, with mapped %llu to %llu", between,
-		    (u64)truth->major, (u64)truth->faults, (u64)truth->touched, (u64)truth->filled);
-		bound = true;
+		any |= print_range("fault misses", (struct range){ truth->major, truth->faults },
+		    !any);
+		any |= print_range("with mapped", range_mapped(truth, counted), !any);
 	}
-	if (bound)
+	if (any)
 		putchar(')');
-	return bound;
+	return any;
 }
 
 static bool
@@ -147,7 +149,7 @@ judge(const struct workload *load, const struct truth *truth, const struct figur
 	right = is_right(load, truth, counted, of_hits, of_misses);
 	printf("%sok %u - ", right ? "" : "not ", number);
 	print_truth(load, truth, hits);
-	bound = print_bound(load, truth, counted, of_hits, of_misses);
+	bound = print_bounds(load, truth, counted, of_hits, of_misses);
 	if (!right || bound) {
 		printf(right ? ", counted " : " but counted ");
 		print_counted(counted);
