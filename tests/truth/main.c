@@ -103,7 +103,8 @@ static void
 for_each(struct run *run, void (*act)(struct run *, const struct workload *))
 {
 	const struct workload *const kinds[] = { product_cases(), read_cases, uring_cases,
-		mapped_cases, written_cases, shared_cases, system_cases, large_cases };
+		mapped_cases, written_cases, shared_cases, frozen_cases, unmounted_cases,
+		processor_cases, large_cases };
 
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
 		for (const struct workload *load = kinds[i]; load->name; load++)

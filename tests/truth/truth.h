@@ -97,6 +97,9 @@ _Noreturn void broken(const char *what);
 /* Ends the case: it cannot be done here. */
 _Noreturn void skip(struct work *work, const char *reason);
 
+/* Writes TEXT into the file PATH, one of the kernel's; false where that cannot be done. */
+bool put_text(const char *path, const char *text);
+
 /* Adds COUNT further files, not yet made. */
 struct file *add_others(struct work *work, size_t count);
 

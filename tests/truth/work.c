@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,17 @@ skip(struct work *work, const char *reason)
 	snprintf(work->truth->reason, sizeof work->truth->reason, "%s", reason);
 	subject_remove_files(work);
 	_exit(SUBJECT_SKIPPED);
+}
+
+bool
+put_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	bool done = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+
+	if (fd >= 0)
+		close(fd);
+	return done;
 }
 
 struct file *
