@@ -121,12 +121,15 @@ $(UNITS): build/tests/unit/%: tests/unit/%.c tests/unit/tap.h build/tests/libhot
 test-vm: all test-programs ## the same counts on other kernels, under QEMU
 	tests/vm/run
 
+test-mutants: all test-programs ## break each rule of the ledger: do the tests notice? (root)
+	tests/mutate
+
 bench: all test-programs ## measure against the peers: ratios, from paired runs
 	@for bench in tests/bench/*; do echo "== $$bench"; $$bench || exit 1; done
 
 # --- quality
 
-SHELL_SOURCES = $(wildcard tests/*.t tests/*.sh tests/bench/* tests/demo lib/deps/*.sh check/*/*.sh) tests/vm/fetch.sh tests/vm/boot.sh tests/vm/init tests/vm/run .ci/run
+SHELL_SOURCES = $(wildcard tests/*.t tests/*.sh tests/bench/* tests/demo lib/deps/*.sh check/*/*.sh) tests/vm/fetch.sh tests/vm/boot.sh tests/vm/init tests/vm/run tests/mutate .ci/run
 C_SOURCES = $(wildcard cmd/*.c lib/*.[ch] bpf/*.[ch] tests/helper/*.c tests/truth/*.[ch] tests/truth/cases/*.c tests/unit/*.[ch])
 
 lint: build/obj/pagecache.skel.h ## shellcheck, mandoc, clang-format and gcc's analyzer
@@ -145,5 +148,5 @@ help: ## list the targets
 
 -include $(OBJECTS:.o=.d) $(SANE_OBJECTS:.o=.d) build/obj/pagecache.bpf.d
 
-.PHONY: all deps install demo test test-vm test-programs bench lint clean help
+.PHONY: all deps install demo test test-vm test-mutants test-programs bench lint clean help
 .DELETE_ON_ERROR:

@@ -72,7 +72,8 @@ subject_remove_files(struct work *work)
 		file_remove(next_file(work, i));
 }
 
-/* Pages that the kernel has reclaimed since boot, and how often caches were dropped. */
+/* Pages that the kernel has reclaimed since boot, those that came back after that (which tells
+ * of ways to reclaim that are not counted, as DAMON's), and how often caches were dropped. */
 static unsigned long long
 reclaimed(void)
 {
@@ -83,7 +84,8 @@ reclaimed(void)
 	if (!stream)
 		broken("/proc/vmstat");
 	while (fscanf(stream, "%63s %llu", name, &value) == 2)
-		if (strncmp(name, "pgsteal_", 8) == 0 || strcmp(name, "drop_pagecache") == 0)
+		if (strncmp(name, "pgsteal_", 8) == 0 || strcmp(name, "drop_pagecache") == 0 ||
+		    strcmp(name, "workingset_refault_file") == 0)
 			sum += value;
 	fclose(stream);
 	return sum;

@@ -90,11 +90,12 @@ void
 way_uring(struct work *work, const struct job *job)
 {
 	struct ring ring;
-	char *data = malloc(job->size);
 	size_t put = 0, reaped = 0;
+	void *data;
 
-	if (!data)
+	if (posix_memalign(&data, PAGE, job->size) != 0)
 		broken("memory");
+	memset(data, 0, job->size); /* see the case "O_DIRECT" */
 	if (!ring_open(&ring, job->depth))
 		skip(work, "the kernel has no io_uring");
 	while (reaped < job->count) {

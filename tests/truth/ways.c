@@ -53,28 +53,43 @@ count_faults(struct truth *truth, int sign)
 	truth->major += (unsigned long long)(sign * usage.ru_majflt);
 }
 
+static void
+touch_pages(struct work *work, const struct job *job, volatile char *map, bool write)
+{
+	for (size_t i = 0; i < job->count; i++) {
+		for (size_t at = 0; at < job->size; at += PAGE) {
+			off_t byte = job->offsets[i] + (off_t)at;
+
+			if (byte >= work->file.size)
+				break;
+			if (write)
+				map[byte] = 'z';
+			else
+				(void)map[byte];
+			file_touched(&work->file, work->truth, (size_t)byte / PAGE);
+		}
+	}
+}
+
+void
+touch_mapping(struct work *work, const struct job *job, bool write, int flags)
+{
+	size_t length = (size_t)work->file.size;
+	void *map = mmap(NULL, length, write ? PROT_READ | PROT_WRITE : PROT_READ, flags,
+	    work->file.fd, 0);
+
+	if (map == MAP_FAILED || (work->map_random && madvise(map, length, MADV_RANDOM) < 0))
+		broken("mmap");
+	count_faults(work->truth, -1);
+	touch_pages(work, job, map, write);
+	count_faults(work->truth, 1);
+	munmap(map, length);
+}
+
 void
 way_mmap(struct work *work, const struct job *job)
 {
-	size_t length = (size_t)work->file.size;
-	volatile char *map = mmap(NULL, length, PROT_READ, MAP_SHARED, work->file.fd, 0);
-
-	if (map == MAP_FAILED ||
-	    (work->map_random && madvise((void *)map, length, MADV_RANDOM) < 0))
-		broken("mmap");
-	count_faults(work->truth, -1);
-	for (size_t i = 0; i < job->count; i++) {
-		for (size_t at = 0; at < job->size; at += PAGE) {
-			size_t byte = (size_t)job->offsets[i] + at;
-
-			if (byte >= length)
-				break;
-			(void)map[byte];
-			file_touched(&work->file, work->truth, byte / PAGE);
-		}
-	}
-	count_faults(work->truth, 1);
-	munmap((void *)map, length);
+	touch_mapping(work, job, false, MAP_SHARED);
 }
 
 void

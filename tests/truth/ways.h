@@ -18,10 +18,13 @@ struct job {
 
 void way_pread(struct work *work, const struct job *job);
 void way_readv(struct work *work, const struct job *job);
-void way_mmap(struct work *work, const struct job *job); /* and counts its faults */
+void way_mmap(struct work *work, const struct job *job);
 void way_sendfile(struct work *work, const struct job *job);
 void way_splice(struct work *work, const struct job *job);
 void way_uring(struct work *work, const struct job *job);
+
+/* Touches what JOB asks for through a mapping with FLAGS, and counts the faults. */
+void touch_mapping(struct work *work, const struct job *job, bool write, int flags);
 
 /* LENGTH bytes by sendfile, to nowhere. */
 void send_to_nowhere(struct work *work, off_t from, size_t length);

@@ -55,6 +55,25 @@ touch_backwards(struct work *work)
 	way_mmap(work, &(struct job){ offsets, count, .size = PAGE });
 }
 
+/* A fault of a write maps nothing around it: each page has its own, whoever brought it in. */
+static void
+write_private(struct work *work)
+{
+	off_t start = 0;
+
+	touch_mapping(work, &(struct job){ &start, 1, .size = (size_t)work->file.size }, true,
+	    MAP_PRIVATE);
+}
+
+static void
+write_shared(struct work *work)
+{
+	off_t start = 0;
+
+	touch_mapping(work, &(struct job){ &start, 1, .size = (size_t)work->file.size }, true,
+	    MAP_SHARED);
+}
+
 /* The case's file becomes a copy of this program. */
 static void
 copy_program(struct work *work)
@@ -113,6 +132,10 @@ const struct workload mapped_cases[] = {
 	    touch_then_read),
 	CASE("touched backwards", EXACT | FAULT_BOUND | FAULTS | FILLS, COLD, NULL,
 	    touch_backwards),
+	CASE("written to privately", EXACT | FAULT_MISSES | FAULTS | FILLS, COLD, NULL,
+	    write_private),
+	CASE("written to through a mapping", EXACT | FAULT_BOUND | FAULTS | FILLS, COLD, NULL,
+	    write_shared),
 	CASE("a program that is started", EXACT | HEAD_BOUND | FILLS | FAULT_BOUND, COLD,
 	    copy_program, start_program),
 	{ 0 },

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* io_uring: requests that go on while others do, in other tasks, and beside other calls. */
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "cases.h"
 #include "ways.h"
 
@@ -49,11 +52,29 @@ beside_pread(struct work *work)
 	    &(struct job){ offsets, 640, 8 * PAGE, .depth = 32, .meanwhile = few_preads });
 }
 
+/* Reads past the cache are no accesses. */
+static void
+direct(struct work *work)
+{
+	off_t offsets[REQUESTS];
+	int fd = open(work->file.path, O_RDONLY | O_DIRECT | O_CLOEXEC);
+
+	if (fd < 0)
+		skip(work, "the file system has no O_DIRECT");
+	close(work->file.fd);
+	work->file.fd = fd;
+	draw_offsets(work, offsets, PAGE);
+	way_uring(work, &(struct job){ offsets, REQUESTS, PAGE, .depth = 8 });
+	work->truth->accesses = work->truth->misses = 0;
+	file_holds(&work->file);
+}
+
 const struct workload uring_cases[] = {
 	CASE("cold io_uring 4k random, async", EXACT, COLD, NULL, by_workers),
 	CASE("cold io_uring 100k random", EXACT, COLD, NULL, random_100k),
 	CASE("half io_uring 100k random", EXACT, MIXED, NULL, random_100k),
 	CASE("warm io_uring 100k random", EXACT | STALLS, WARM, NULL, random_100k),
+	CASE("io_uring and O_DIRECT", EXACT, MIXED, NULL, direct),
 	CASE("io_uring beside pread", EXACT, MIXED, NULL, beside_pread),
 	{ 0 },
 };
