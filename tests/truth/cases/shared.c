@@ -90,6 +90,7 @@ two_mappers(struct work *work)
 	if (child == 0)
 		_exit(0);
 	waitpid(child, NULL, 0);
+	work->truth->major = 0; /* both may have waited for the same page */
 }
 
 /* Each its part, half of which is in memory, a page at a time. */
@@ -168,7 +169,8 @@ const struct workload shared_cases[] = {
 	CASE("half, beside a writer", EXACT, HALF, make_other_warm, beside_writer),
 	CASE("a reader killed in mid-read", MISSES, COLD, NULL, killed_reader),
 	CASE("two readers of the same cold pages", EXACT, COLD, NULL, two_readers),
-	CASE("two mappings of the same cold pages", EXACT | FAULT_MISSES, COLD, NULL, two_mappers),
+	CASE("two mappings of the same cold pages", EXACT | FAULT_BOUND | FILLS, COLD, NULL,
+	    two_mappers),
 	CASE("64 readers of one descriptor", EXACT, MIXED, NULL, one_descriptor),
 	CASE("64 readers of parts of a file", EXACT, MIXED, NULL, many_readers_of_parts),
 	CASE("64 readers of the same file", EXACT, MIXED, NULL, many_readers_of_all),
