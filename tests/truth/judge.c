@@ -43,8 +43,9 @@ range(int checks, int which, const struct figures *counted, u64 truth, u64 unsur
 static struct range
 range_mapped(const struct truth *truth, const struct figures *counted)
 {
-	return (struct range){ has_only_tracepoints(counted) ? truth->major : truth->touched,
-		truth->filled };
+	bool unseen = has_only_tracepoints(counted) && !truth->order_0;
+
+	return (struct range){ unseen ? truth->major : truth->touched, truth->filled };
 }
 
 static bool

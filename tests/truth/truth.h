@@ -21,6 +21,7 @@ struct truth {
 	atomic_ullong unsure;           /* pages that calls which were cut off asked for */
 	atomic_ullong touched;          /* first touches, by a mapping, of absent pages */
 	atomic_ullong faults, major;    /* by getrusage */
+	atomic_bool order_0;            /* no page that was touched is of a large folio */
 	atomic_ullong filled;           /* pages in memory after, but not before */
 	atomic_ullong fills;            /* not a truth: what was counted, to compare with it */
 	char reason[200];               /* of a case that was skipped */

@@ -80,6 +80,7 @@ touch_mapping(struct work *work, const struct job *job, bool write, int flags)
 
 	if (map == MAP_FAILED || (work->map_random && madvise(map, length, MADV_RANDOM) < 0))
 		broken("mmap");
+	work->truth->order_0 = work->map_random;
 	count_faults(work->truth, -1);
 	touch_pages(work, job, map, write);
 	count_faults(work->truth, 1);
