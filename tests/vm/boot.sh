@@ -9,7 +9,7 @@
 # where the guest did not end in time. WORK is a scratch folder; the guest's console and
 # what QEMU said stay there.
 #
-# Variables: VM_MEMORY (MiB), VM_TIMEOUT (s), VM_DISK (MiB of each file system, sparse)
+# Variables: VM_MEMORY (MiB), VM_TIMEOUT (s)
 
 set -eu
 PATH=$PATH:/usr/sbin:/sbin
@@ -46,7 +46,7 @@ lay_out()
 make_disks()
 {
 	for type in ext4 xfs btrfs; do
-		truncate -s "${VM_DISK:-512}M" "$work/$type.img"
+		truncate -s 512M "$work/$type.img"
 		"mkfs.$type" -q "$work/$type.img"
 	done >"$work/mkfs.log" 2>&1
 }

@@ -3,18 +3,13 @@
 # what is wrong. Variables: name, version, gate, tier, type, status (of what printed it),
 # report (a file).
 #
-# A workload is right when it says so: "exact", or "bounded" where it names a count beside
-# the truth.
+# Where a workload is right and names a count beside the truth, it has a bound only. STATUS
+# is 1 where one is wrong.
 BEGIN {
 	FS = "\n"
 	OFS = "\t"
 	# without a file system it is about the tier alone
 	where = name ", " tier " tier" (type == "-" ? "" : ", " type)
-}
-
-# counts(TEXT): "H hits, M misses", which TEXT begins with
-function counts(text) {
-	return match(text, /^[0-9]+ hits, [0-9]+ misses/) ? substr(text, 1, RLENGTH) : ""
 }
 
 function row(workload, truth, measured, verdict) {
@@ -39,21 +34,16 @@ function note(text) {
 		note((type == "-" ? tier : type) ": " $0)
 		next
 	}
-	# names may hold a colon, and what follows never does
-	match($0, /.*: /)
-	workload = substr($0, 1, RLENGTH - 2)
-	text = substr($0, RLENGTH + 1)
-	truth = counts(text)
-	measured = text
-	if (truth != "") {
-		measured = substr(text, length(truth) + 1)
-		sub(/^[ ,;]*(but )?(counted )?/, "", measured)
-	}
-	bounded = truth != "" && measured != ""
-	if (measured == "")
-		measured = truth
-	row(workload, truth == "" ? "-" : truth, measured, \
-		!right ? "wrong" : bounded ? "bounded" : "exact")
+	colon = match($0, /: [0-9]+ hits, /) ? RSTART : index($0, ": ")
+	workload = substr($0, 1, colon - 1)
+	truth = measured = substr($0, colon + 2)
+	counted = match(truth, /,? (but )?counted /)
+	if (counted) {
+		measured = substr(truth, RSTART + RLENGTH)
+		truth = substr(truth, 1, RSTART - 1)
+	} else if (truth !~ /^[0-9]+ hits/)
+		truth = "-"
+	row(workload, truth, measured, !right ? "wrong" : counted ? "bounded" : "exact")
 	if (!right)
 		note("  " $0)
 	next
@@ -70,7 +60,7 @@ END {
 		sum = sum ", " number["skipped"] " skipped"
 	if (number["wrong"])
 		sum = sum ", " number["wrong"] " wrong"
-	if (status != 0 || !tests || tests != planned) {
+	if (status != (number["wrong"] > 0) || !tests || tests != planned) {
 		row("-", "-", "ended with " status " after " tests + 0 " workloads: " said, "died")
 		sum = sum "; ended with " status " after " tests + 0 " workloads: " said
 	}
