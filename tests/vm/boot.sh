@@ -30,7 +30,7 @@ lay_out()
 
 	# in the order in which they can be loaded; what is built in has no file
 	version=$(ls "$kernel/lib/modules")
-	for module in virtio_pci virtio_blk ext4 xfs btrfs overlay; do
+	for module in virtio_pci virtio_blk ext4 xfs btrfs overlay loop; do
 		modprobe -d "$kernel" -S "$version" --show-depends "$module" 2>/dev/null || :
 	done | awk '$1 == "insmod" && !seen[$2]++ { print $2 }' >"$work/modules"
 	while read -r path; do
