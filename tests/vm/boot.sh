@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # boot.sh KERNEL WORK FILE...
-# Boots the kernel in folder KERNEL (fetch.sh) under QEMU, without KVM, with the FILEs in
-# the root folder, one of which is the shell script `job`, and ext4, xfs, btrfs and
+# Boots the kernel in folder KERNEL (fetch.sh) under QEMU, without KVM, with the FILEs (and
+# folders) in the root folder, one of which is the shell script `job`, and ext4, xfs, btrfs and
 # overlay mounted below /fs. What the job says comes out as it says it. The verdict is the
 # job's own last line, since QEMU's exit status says nothing: "-- qemu STATUS" follows, 124
 # where the guest did not end in time. WORK is a scratch folder; the guest's console and
@@ -25,7 +25,7 @@ lay_out()
 	mkdir -p "$root/bin" "$root/modules" "$root/proc" "$root/sys" "$root/dev" "$root/tmp" \
 		"$root/fs"
 	cp "$(command -v busybox)" "$root/bin/busybox"
-	cp "$here/init" "$@" "$root/"
+	cp -R "$here/init" "$@" "$root/"
 	chmod +x "$root/init"
 
 	# in the order in which they can be loaded; what is built in has no file
