@@ -135,7 +135,7 @@ bench: all test-programs ## measure against the peers: ratios, from paired runs
 
 # --- quality
 
-SHELL_SOURCES = $(wildcard tests/*.t tests/*.sh tests/bench/* tests/demo lib/deps/*.sh check/*/*.sh) tests/vm/fetch.sh tests/vm/boot.sh tests/vm/init tests/vm/job tests/vm/guest tests/vm/run .ci/run
+SHELL_SOURCES = $(wildcard tests/*.t tests/*.sh tests/bench/* tests/demo lib/deps/*.sh check/*/*.sh) tests/vm/fetch.sh tests/vm/boot.sh tests/vm/init tests/vm/job tests/vm/peers tests/vm/guest tests/vm/run .ci/run
 C_SOURCES = $(wildcard cmd/*.c lib/*.[ch] bpf/*.[ch] tests/helper/*.c tests/truth/*.[ch] tests/unit/*.[ch])
 
 lint: $(PACKED) ## shellcheck, mandoc, clang-format and gcc's analyzer

@@ -34,7 +34,7 @@ depends()
 
 old()
 {
-	[ -f "$folder/version" ] || die "$suite: $*"
+	[ -f "$folder/version" ] || die "$suite: $*, and no kernel was fetched before"
 	echo "vm: $suite: $*; $(cat "$folder/version") is used" >&2
 	exit 0
 }
