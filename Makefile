@@ -124,8 +124,11 @@ $(UNITS): build/tests/unit/%: tests/unit/%.c tests/unit/tap.h build/tests/libhot
 	@mkdir -p $(@D)
 	$(call say,CC)$(SANE) $< build/tests/libhotset.a -o $@ -lpthread
 
-test-vm: all test-programs ## the same counts on other kernels, under QEMU
-	tests/vm/run
+FULL =
+VM_CACHE = build/vm/kernels
+
+test-vm: all test-programs ## the same counts on other kernels, under QEMU (FULL=1: every cell)
+	@trap '$(give_back:@%=%)' EXIT; FULL='$(FULL)' VM_CACHE='$(VM_CACHE)' tests/vm/run
 
 test-mutants: all test-programs ## break each rule of the ledger: do the tests notice? (root)
 	tests/mutate
@@ -135,7 +138,8 @@ bench: all test-programs ## measure against the peers: ratios, from paired runs
 
 # --- quality
 
-SHELL_SOURCES = $(wildcard tests/*.t tests/*.sh tests/bench/* tests/demo lib/deps/*.sh check/*/*.sh) tests/vm/fetch.sh tests/vm/boot.sh tests/vm/init tests/vm/run tests/mutate .ci/run
+SHELL_SOURCES = $(wildcard tests/*.t tests/*.sh tests/bench/* tests/demo lib/deps/*.sh check/*/*.sh) \
+	$(addprefix tests/vm/,fetch.sh boot.sh init job peers guest run) tests/mutate .ci/run
 C_SOURCES = $(wildcard cmd/*.c lib/*.[ch] bpf/*.[ch] tests/helper/*.c tests/truth/*.[ch] tests/truth/cases/*.c tests/unit/*.[ch])
 
 lint: $(PACKED) ## shellcheck, mandoc, clang-format and gcc's analyzer

@@ -23,7 +23,7 @@
  * What the pointers of kprobe programs lead to must be copied; a trampoline's programs may
  * follow theirs, which costs a tenth.
  */
-#define FOLLOW(by_kprobe, pointer, member) \
+#define FOLLOW(by_kprobe, pointer, member)                                                         \
 	((by_kprobe) ? BPF_CORE_READ(pointer, member) : (pointer)->member)
 
 /* The inode of MAPPING if its pages count, else NULL. */
@@ -63,8 +63,8 @@ begin_read(bool by_kprobe, struct kiocb *iocb, struct iov_iter *iter)
 
 	if (!find_cache(by_kprobe, FOLLOW(by_kprobe, iocb, ki_filp), &cache))
 		return 0;
-	return begin_reading(
-	    &cache, FOLLOW(by_kprobe, iocb, ki_pos), FOLLOW(by_kprobe, iter, count));
+	return begin_reading(&cache, FOLLOW(by_kprobe, iocb, ki_pos),
+	    FOLLOW(by_kprobe, iter, count));
 }
 
 /* RESULT holds what was read before without the page cache (the end of a direct read). */
@@ -134,9 +134,8 @@ fault_serial_now(void)
 static inline bool
 is_faulting(const struct reader *reader, const struct cache *cache, __u64 first, __u64 end)
 {
-	return reader && reader->fault_mapping == cache->mapping &&
-	    reader->fault_index >= first && reader->fault_index < end &&
-	    reader->fault_serial == fault_serial_now();
+	return reader && reader->fault_mapping == cache->mapping && reader->fault_index >= first &&
+	    reader->fault_index < end && reader->fault_serial == fault_serial_now();
 }
 
 /* Counts the fill of FIRST up to END; false where that was done already. The page that
@@ -409,8 +408,8 @@ int
 splice_called(struct pt_regs *regs)
 {
 	keep(KEPT_SPLICE, ARGUMENT_1(regs), ARGUMENT_2(regs), 0);
-	return begin_splice(
-	    true, (void *)ARGUMENT_1(regs), (void *)ARGUMENT_2(regs), ARGUMENT_4(regs));
+	return begin_splice(true, (void *)ARGUMENT_1(regs), (void *)ARGUMENT_2(regs),
+	    ARGUMENT_4(regs));
 }
 
 SEC("kretprobe")
@@ -419,10 +418,8 @@ splice_returned(struct pt_regs *regs)
 {
 	struct arguments *call = kept(KEPT_SPLICE);
 
-	return call ? end_splice(true, (void *)call->of[0], (void *)call->of[1], RESULT(regs))
-		    : 0;
+	return call ? end_splice(true, (void *)call->of[0], (void *)call->of[1], RESULT(regs)) : 0;
 }
-
 
 /* Sets what the insert that returns was given; false where it does not count. */
 static inline bool

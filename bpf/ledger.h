@@ -86,8 +86,8 @@ chunk_fill(__u64 mapping, __u64 first, __u64 end, __u32 hint)
 	__u64 group = first >> GROUP_SHIFT, pages = 0;
 
 	for (int i = 0; i < CHUNK_GROUPS && group << GROUP_SHIFT < end; i++, group++)
-		pages += group_fill(mapping, group,
-		    bits_between(group << GROUP_SHIFT, first, end), hint);
+		pages += group_fill(mapping, group, bits_between(group << GROUP_SHIFT, first, end),
+		    hint);
 	return pages;
 }
 
@@ -97,8 +97,8 @@ chunk_evict(__u64 mapping, __u64 first, __u64 end)
 	__u64 group = first >> GROUP_SHIFT, pages = 0;
 
 	for (int i = 0; i < CHUNK_GROUPS && group << GROUP_SHIFT < end; i++, group++)
-		pages += group_evict(
-		    mapping, group, bits_between(group << GROUP_SHIFT, first, end));
+		pages += group_evict(mapping, group,
+		    bits_between(group << GROUP_SHIFT, first, end));
 	return pages;
 }
 
@@ -110,11 +110,11 @@ chunk_take(__u64 mapping, __u64 chunk, __u64 first, __u64 end, __u64 began)
 
 	if (group < first >> GROUP_SHIFT)
 		group = first >> GROUP_SHIFT;
-	for (int i = 0; i < CHUNK_GROUPS && group << GROUP_SHIFT < end &&
-	     group < (chunk + 1) * CHUNK_GROUPS;
+	for (int i = 0;
+	     i < CHUNK_GROUPS && group << GROUP_SHIFT < end && group < (chunk + 1) * CHUNK_GROUPS;
 	     i++, group++)
-		pages += group_take(mapping, group,
-		    bits_between(group << GROUP_SHIFT, first, end), began);
+		pages += group_take(mapping, group, bits_between(group << GROUP_SHIFT, first, end),
+		    began);
 	return pages;
 }
 

@@ -15,13 +15,13 @@ struct given {
 
 /* A read or splice that has begun. */
 struct reading {
-	struct cache cache;  /* mapping 0: none */
-	struct given given;  /* before it */
-	__u64 began;         /* evictions before it */
-	__u64 position;      /* bytes */
-	__u64 call_start;    /* of the whole system call, bytes */
-	__u64 first, end;    /* pages asked for */
-	__u64 stalls;        /* of these, brought in by the task itself */
+	struct cache cache; /* mapping 0: none */
+	struct given given; /* before it */
+	__u64 began;        /* evictions before it */
+	__u64 position;     /* bytes */
+	__u64 call_start;   /* of the whole system call, bytes */
+	__u64 first, end;   /* pages asked for */
+	__u64 stalls;       /* of these, brought in by the task itself */
 };
 
 /* The task's latest one that has ended. */
@@ -115,8 +115,8 @@ current_task(void)
 static inline struct reader *
 reader_of(struct task_struct *task, bool create)
 {
-	return bpf_task_storage_get(
-	    &readers, (void *)task, NULL, create ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+	return bpf_task_storage_get(&readers, (void *)task, NULL,
+	    create ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
 }
 
 static inline struct reader *

@@ -44,8 +44,7 @@ has_figures(const struct task_struct *task)
 /* Counts what READING, of a TASK that has been given NOW, came to; unless another does so at
  * this moment. */
 static inline void
-recover_reading(
-    struct reading *reading, const struct given *now, const struct task_struct *task)
+recover_reading(struct reading *reading, const struct given *now, const struct task_struct *task)
 {
 	struct reading copy = *reading;
 	__u64 end = copy.call_start + (now->bytes - copy.given.bytes);
@@ -77,8 +76,7 @@ recover_returned(struct reader *reader, struct task_struct *task)
 	for (int i = 0; i < 2; i++) {
 		struct reading *reading = &reader->readings[i];
 
-		if (*(volatile __u64 *)&reading->cache.mapping &&
-		    reading->given.calls != now.calls)
+		if (*(volatile __u64 *)&reading->cache.mapping && reading->given.calls != now.calls)
 			recover_reading(reading, &now, task);
 	}
 }
@@ -185,8 +183,7 @@ end_reading(const struct cache *cache, __u64 end, __s64 bytes)
 			began = reading->began;
 			count(STALLS, reading->stalls, target);
 		}
-		count_accesses(
-		    cache, (end - bytes) >> PAGE_SHIFT, size_pages(end), began, target);
+		count_accesses(cache, (end - bytes) >> PAGE_SHIFT, size_pages(end), began, target);
 	}
 	reader->ended.mapping = cache->mapping;
 	reader->ended.end = end;

@@ -106,8 +106,7 @@ request_end(const struct request *request, const struct task_io_accounting *now)
  * there is nothing to settle.
  */
 static inline bool
-request_settle(
-    struct request *request, const struct task_io_accounting *now, struct request *ended)
+request_settle(struct request *request, const struct task_io_accounting *now, struct request *ended)
 {
 	__u64 held = request->held;
 

@@ -42,12 +42,12 @@ static const struct hook {
 	const char *point;
 	const char *programs[HOOK_TIERS][SIDES]; /* NULL or "": none */
 } hooks_known[] = {
-#define FUNCTION(role, point, fentry, fexit, kprobe, kretprobe)               \
-	{ ROLE_##role, FULL | KPROBE, true, point,                            \
-	    { [HOOK_FULL] = { #fentry, #fexit }, [HOOK_KPROBE] = { #kprobe, #kretprobe } } },
-#define TRACEPOINT(role, tiers, point, program)                               \
-	{ ROLE_##role, tiers, false, point,                                   \
-	    { { #program, "" }, { #program, "" }, { #program, "" } } },
+#define FUNCTION(role, point, fentry, fexit, kprobe, kretprobe)                                    \
+	{ ROLE_##role, FULL | KPROBE, true, point,                                                 \
+		{ [HOOK_FULL] = { #fentry, #fexit }, [HOOK_KPROBE] = { #kprobe, #kretprobe } } },
+#define TRACEPOINT(role, tiers, point, program)                                                    \
+	{ ROLE_##role, tiers, false, point,                                                        \
+		{ { #program, "" }, { #program, "" }, { #program, "" } } },
 #include "hooks.def"
 #undef FUNCTION
 #undef TRACEPOINT
@@ -139,8 +139,8 @@ load_none(const struct hooks *hooks)
 {
 	for (const struct hook *hook = hooks_known; hook < hooks_known + HOOKS; hook++)
 		for (int i = 0; i < HOOK_TIERS * SIDES; i++) {
-			struct bpf_program *program =
-			    program_of(hooks, hook, (enum hook_tier)(i / SIDES), i % SIDES);
+			struct bpf_program *program = program_of(hooks, hook,
+			    (enum hook_tier)(i / SIDES), i % SIDES);
 
 			if (program)
 				bpf_program__set_autoload(program, false);
@@ -227,24 +227,34 @@ least(uint64_t one, uint64_t other)
 }
 
 uint64_t
-hooks_missed(const struct hooks hooks[], int sets)
+hooks_missed(const struct hooks *hooks, bool once)
+{
+	uint64_t sum = 0;
+
+	for (int role = 0; role < ROLES; role++)
+		if (!once || roles[role].once)
+			sum += missed_by(hooks, (enum hook_role)role, START) +
+			    missed_by(hooks, (enum hook_role)role, END);
+	return sum;
+}
+
+static uint64_t
+missed_by_both(const struct hooks sets[2], enum hook_role role, int side)
+{
+	return least(missed_by(&sets[0], role, side), missed_by(&sets[1], role, side));
+}
+
+uint64_t
+hooks_missed_by_both(const struct hooks sets[2])
 {
 	uint64_t sum = 0;
 
 	for (int role = 0; role < ROLES; role++) {
-		uint64_t missed[SIDES];
+		uint64_t start = missed_by_both(sets, (enum hook_role)role, START);
+		uint64_t end = missed_by_both(sets, (enum hook_role)role, END);
 
-		for (int side = START; side < SIDES; side++) {
-			missed[side] = missed_by(&hooks[0], (enum hook_role)role, side);
-			if (sets > 1 && !roles[role].once)
-				missed[side] = least(missed[side],
-				    missed_by(&hooks[1], (enum hook_role)role, side));
-		}
-		/* a read is counted by either side: see bpf/reading.h */
-		if (sets > 1 && (role == ROLE_READ || role == ROLE_SPLICE))
-			sum += least(missed[START], missed[END]);
-		else
-			sum += missed[START] + missed[END];
+		/* of a read either side will do: see bpf/reading.h */
+		sum += role == ROLE_READ || role == ROLE_SPLICE ? least(start, end) : start + end;
 	}
 	return sum;
 }

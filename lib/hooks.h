@@ -33,7 +33,7 @@ struct hook;
 struct hooks {
 	struct bpf_object *object;
 	enum hook_tier tier;
-	const struct hook *chosen[ROLES];   /* NULL: the role is not needed, or not there */
+	const struct hook *chosen[ROLES];  /* NULL: the role is not needed, or not there */
 	struct bpf_link *links[2 * ROLES]; /* at the start and the end of each */
 };
 
@@ -57,8 +57,11 @@ int hooks_attach(struct hooks *hooks, enum hook_role *failed);
 void hooks_detach(struct hooks *hooks);
 
 /* Events that the kernel did not show a program, since another of the kind was at work on that
- * processor: at most so many that none of the SETS saw. */
-uint64_t hooks_missed(const struct hooks hooks[], int sets);
+ * processor; with ONCE only those of roles that no second set has. */
+uint64_t hooks_missed(const struct hooks *hooks, bool once);
+
+/* Events that neither of two sets saw, at most. */
+uint64_t hooks_missed_by_both(const struct hooks sets[2]);
 
 /* What a role is, for people. */
 const char *hooks_role(enum hook_role role);

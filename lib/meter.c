@@ -109,7 +109,9 @@ meter_identity(struct meter *meter)
 	    (unsigned long long)all.of[FAULT_MISSES], (unsigned long long)all.of[MAPPED],
 	    (unsigned long long)all.of[WASTE], (unsigned long long)probe_pending(meter->probe),
 	    (unsigned long long)all.of[LOST]);
-	diag_detail("%llu events missed", (unsigned long long)probe_missed(meter->probe));
+	diag_detail("%llu events missed, %llu more at most",
+	    (unsigned long long)probe_missed(meter->probe),
+	    (unsigned long long)probe_doubtful(meter->probe));
 }
 
 void
@@ -125,7 +127,8 @@ meter_account(struct meter *meter)
 			   "their first access",
 		    (unsigned long long)all.of[LOST]);
 	if (all.of[UNSEEN])
-		diag_error("%llu events were not counted: no memory for task storage",
+		diag_error("%llu events were not counted: the kernel gave no memory for what is "
+			   "kept of a task, or did not show how a call ended",
 		    (unsigned long long)all.of[UNSEEN]);
 	if (probe_missed(meter->probe))
 		diag_error("%llu events were not counted: the kernel let one of a kind interrupt "

@@ -128,8 +128,8 @@ size_ledger(struct probe *probe)
 	if (entries > LEDGER_MOST)
 		entries = LEDGER_MOST;
 	probe->ledger_size = (unsigned)entries;
-	bpf_map__set_max_entries(
-	    bpf_object__find_map_by_name(probe->object, "ledger"), probe->ledger_size);
+	bpf_map__set_max_entries(bpf_object__find_map_by_name(probe->object, "ledger"),
+	    probe->ledger_size);
 }
 
 static int
@@ -187,14 +187,13 @@ attach_all(struct probe *probe, struct probe_reason *reason)
 
 		if (hooks_attach(&probe->hooks[set], &failed) == 0)
 			continue;
-		explain(reason, "cannot attach to %s: %s",
-		    hooks_point(&probe->hooks[set], failed), strerror(errno));
+		explain(reason, "cannot attach to %s: %s", hooks_point(&probe->hooks[set], failed),
+		    strerror(errno));
 		return -1;
 	}
 	probe->look = attach_iterator(probe, program_named(probe, "look"), "readers");
 	if (probe->look && is_iterator(program_named(probe, "sweep")))
-		probe->sweep =
-		    attach_iterator(probe, program_named(probe, "sweep"), "ledger");
+		probe->sweep = attach_iterator(probe, program_named(probe, "sweep"), "ledger");
 	if (!probe->look || (is_iterator(program_named(probe, "sweep")) && !probe->sweep)) {
 		explain(reason, "cannot look at all tasks: %s", strerror(errno));
 		return -1;
@@ -284,7 +283,8 @@ share_maps(struct probe *probe)
 {
 	struct bpf_map *map;
 
-	bpf_object__for_each_map (map, probe->again) {
+	bpf_object__for_each_map(map, probe->again)
+	{
 		const char *name = bpf_map__name(map);
 		int error = strstr(name, ".rodata") ? 0
 						    : bpf_map__reuse_fd(map, map_fd(probe, name));
@@ -362,8 +362,8 @@ try_program(enum bpf_prog_type type, enum bpf_attach_type attach, __u32 function
 	};
 	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = attach,
 	    .attach_btf_id = function);
-	int fd = bpf_prog_load(type, "trial", "GPL", nothing,
-	    sizeof nothing / sizeof *nothing, &options);
+	int fd = bpf_prog_load(type, "trial", "GPL", nothing, sizeof nothing / sizeof *nothing,
+	    &options);
 
 	if (fd < 0)
 		return -fd;
@@ -574,7 +574,13 @@ probe_pending(const struct probe *probe)
 uint64_t
 probe_missed(const struct probe *probe)
 {
-	return hooks_missed(probe->hooks, probe->again ? 2 : 1);
+	return hooks_missed(&probe->hooks[0], probe->again != NULL);
+}
+
+uint64_t
+probe_doubtful(const struct probe *probe)
+{
+	return probe->again ? hooks_missed_by_both(probe->hooks) : 0;
 }
 
 bool
