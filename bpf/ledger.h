@@ -32,13 +32,6 @@ struct cache {
 	__u64 hint;
 };
 
-static inline struct cache
-cache_numbered(__u64 mapping, __u64 ino)
-{
-	/* Fibonacci hashing */
-	return (struct cache){ mapping, ino * 0x9e3779b97f4a7c15ULL >> (64 - HINT_BITS) };
-}
-
 /* The address of what POINTER leads to. To the verifier a pointer is no number, but the
  * difference of two is one. */
 static inline __u64
@@ -47,10 +40,11 @@ address_of(const void *pointer)
 	return (__u64)pointer - (__u64)&state + state.self;
 }
 
+/* Fibonacci hashing */
 static inline struct cache
-cache_of(const struct address_space *mapping, const struct inode *host)
+cache_at(__u64 mapping)
 {
-	return cache_numbered(address_of(mapping), host->i_ino);
+	return (struct cache){ mapping, mapping * 0x9e3779b97f4a7c15ULL >> (64 - HINT_BITS) };
 }
 
 static inline void
@@ -81,13 +75,12 @@ bits_between(__u64 base, __u64 first, __u64 end)
 
 /* The next two go over the groups of FIRST up to END, a chunk at most. */
 __noinline __u64
-chunk_fill(__u64 mapping, __u64 first, __u64 end, __u32 hint)
+chunk_fill(__u64 mapping, __u64 first, __u64 end)
 {
 	__u64 group = first >> GROUP_SHIFT, pages = 0;
 
 	for (int i = 0; i < CHUNK_GROUPS && group << GROUP_SHIFT < end; i++, group++)
-		pages += group_fill(mapping, group, bits_between(group << GROUP_SHIFT, first, end),
-		    hint);
+		pages += group_fill(mapping, group, bits_between(group << GROUP_SHIFT, first, end));
 	return pages;
 }
 
@@ -144,7 +137,7 @@ ledger_fill(const struct cache *cache, __u64 first, __u64 end)
 		return filled;
 	/* before the bits: whoever could see a bit must see the hint */
 	pending_add(cache, pages);
-	result = chunk_fill(cache->mapping, first, end, cache->hint);
+	result = chunk_fill(cache->mapping, first, end);
 	filled.fresh = (__u32)result;
 	filled.lost = result >> 32;
 	if (filled.fresh != pages)

@@ -43,12 +43,11 @@ struct ledger_entry {
 	__u64 mask;
 	__u64 evicted;    /* evicted since: see ledger.h */
 	__u64 evicted_at; /* the latest of these, by the number of the eviction */
-	__u32 hint;       /* see HINTS */
-	__u32 dead;       /* the sweep is about to delete it: do not use it */
+	__u64 dead;       /* the sweep is about to delete it: do not use it */
 };
 
 /*
- * Two tables by a hash of the inode's number. How many pages are pending: none lets the
+ * Two tables by a hash of the mapping's address. How many pages are pending: none lets the
  * common case, a read of a file that nobody filled lately, skip the ledger. And which
  * files were being read when hitratio last looked.
  */
@@ -57,8 +56,9 @@ struct ledger_entry {
 
 /* Constants of a set of programs. */
 struct settings {
-	__u8 twice;  /* there are two sets of the same programs: see full.h */
-	__u8 second; /* this is the second */
+	__u8 twice;    /* there are two sets of the same programs: see full.h */
+	__u8 second;   /* this is the second */
+	__u8 recovers; /* the ends of calls may go unseen: see reading.h */
 };
 
 /* All variables of the programs. */

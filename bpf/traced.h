@@ -56,7 +56,7 @@ BPF_PROG(insert, struct folio *folio)
 	if (is_preload(task))
 		return 0;
 	target = is_target(task->tgid);
-	cache = cache_of(mapping, host);
+	cache = cache_at(address_of(mapping));
 	count(FILLS, end - first, target);
 	if (faulting && !reader->fault_missed) {
 		/* its first access is under way, and has no event of its own */
@@ -118,7 +118,7 @@ BPF_PROG(read_pages, struct address_space *mapping, unsigned long index, unsigne
 	if (!reader)
 		return 0;
 	request = &reader->request;
-	cache = cache_of(mapping, host);
+	cache = cache_at(address_of(mapping));
 	if (!is_same_request(request, task, &call, &cache, index, last)) {
 		settle_own(reader, task);
 		request_begin(request, task, &call, &cache, index, last);
@@ -197,7 +197,7 @@ BPF_PROG(uring_complete, void *ring, void *argument)
 	start = end - result;
 	if (start < 0)
 		return 0;
-	cache = cache_numbered((__u64)mapping, BPF_CORE_READ(host, i_ino));
+	cache = cache_at((__u64)mapping);
 	start >>= PAGE_SHIFT;
 	end = size_pages(end);
 	count_accesses(&cache, start, end, NO_BEGINNING, is_target(task->tgid));
@@ -237,7 +237,7 @@ BPF_PROG(fault, struct address_space *mapping, unsigned long index)
 	reader->fault_mapping = address_of(mapping);
 	reader->fault_index = index;
 	reader->fault_named = true;
-	cache = cache_of(mapping, host);
+	cache = cache_at(address_of(mapping));
 	taken = ledger_take(&cache, index, index + 1, NO_BEGINNING);
 	if (taken)
 		reader->fault_missed = true;
@@ -261,7 +261,7 @@ BPF_PROG(map_pages, struct address_space *mapping, unsigned long first, unsigned
 		return 0;
 	if (!(reader = faulting_reader(task)))
 		return 0;
-	cache = cache_of(mapping, host);
+	cache = cache_at(address_of(mapping));
 	taken = ledger_take(&cache, first, last + 1, NO_BEGINNING);
 	if (!taken)
 		return 0;

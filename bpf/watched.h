@@ -14,13 +14,12 @@ int
 BPF_PROG(evict, struct folio *folio)
 {
 	struct address_space *mapping = folio->mapping;
-	struct inode *host = regular_host(mapping);
 	__u64 first = folio->index;
 	struct cache cache;
 
-	if (!state.counting || !host)
+	if (!state.counting || !regular_host(mapping))
 		return 0;
-	cache = cache_of(mapping, host);
+	cache = cache_at(address_of(mapping));
 	count(WASTE, ledger_evict(&cache, first, first + folio_pages(folio)), false);
 	return 0;
 }
@@ -51,17 +50,15 @@ SEC("tp_btf")
 int
 BPF_PROG(task_exit, struct task_struct *task)
 {
+	struct reader *reader = reader_of_current(false);
+
+	if (reader)
+		recover_returned(reader, task);
 #ifdef BEFORE_FOLIOS
-	__u64 key = (__u64)task;
-
-	bpf_map_delete_elem(&readers, &key);
+	forget_current();
 #else
-	struct reader *reader = reader_of(task, false);
-
-	if (!reader)
-		return 0;
-	recover_returned(reader, task);
-	settle_own(reader, task);
+	if (reader)
+		settle_own(reader, task);
 #endif
 	return 0;
 }
