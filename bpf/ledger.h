@@ -44,7 +44,10 @@ cache_numbered(__u64 mapping, __u64 ino)
 static inline __u64
 address_of(const void *pointer)
 {
-	return (__u64)pointer - (__u64)&state + state.self;
+	__u64 difference = (__u64)pointer - (__u64)&state;
+
+	asm("" : "+r"(difference)); /* the compiler must not add to the pointer first */
+	return difference + state.self;
 }
 
 static inline struct cache
@@ -170,6 +173,15 @@ ledger_evict(const struct cache *cache, __u64 first, __u64 end)
 	if (pages)
 		pending_add(cache, -pages);
 	return pages;
+}
+
+static inline void
+count_accesses(const struct cache *cache, __u64 start, __u64 end, __u64 began, bool target)
+{
+	__u64 misses = ledger_take(cache, start, end, began);
+
+	count(HITS, end - start - misses, target);
+	count(MISSES, misses, target);
 }
 
 #endif

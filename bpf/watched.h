@@ -56,10 +56,7 @@ BPF_PROG(task_exit, struct task_struct *task)
 
 	bpf_map_delete_elem(&readers, &key);
 #else
-	struct reader *reader = reader_of(task, false);
-
-	if (reader)
-		settle_own(reader, task);
+	seat_leave(task);
 #endif
 	return 0;
 }

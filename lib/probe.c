@@ -123,8 +123,8 @@ size_ledger(struct probe *probe)
 	if (entries > LEDGER_MOST)
 		entries = LEDGER_MOST;
 	probe->ledger_size = (unsigned)entries;
-	bpf_map__set_max_entries(
-	    bpf_object__find_map_by_name(probe->object, "ledger"), probe->ledger_size);
+	bpf_map__set_max_entries(bpf_object__find_map_by_name(probe->object, "ledger"),
+	    probe->ledger_size);
 }
 
 static int
@@ -157,6 +157,14 @@ attach_iterator(const struct probe *probe, const struct bpf_program *program, co
 	return bpf_program__attach_iter(program, of_map ? &options : NULL);
 }
 
+static int
+run_program(const struct probe *probe, const char *name)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, options);
+
+	return bpf_prog_test_run_opts(bpf_program__fd(program_named(probe, name)), &options);
+}
+
 /* Runs an iterator's program over all it iterates. */
 static int
 iterate(struct bpf_link *link)
@@ -174,6 +182,16 @@ iterate(struct bpf_link *link)
 	return n < 0 ? -1 : 0;
 }
 
+/* Looks at what tasks have read. Functions say all as they return; what tracepoints have
+ * shown may still be held. */
+static int
+look(const struct probe *probe)
+{
+	if (probe->hooks.tier == HOOK_TRACED && run_program(probe, "look_at_seats") < 0)
+		return -1;
+	return iterate(probe->look);
+}
+
 static int
 attach_all(struct probe *probe, struct probe_reason *reason)
 {
@@ -186,8 +204,7 @@ attach_all(struct probe *probe, struct probe_reason *reason)
 	}
 	probe->look = attach_iterator(probe, program_named(probe, "look"), "readers");
 	if (probe->look && is_iterator(program_named(probe, "sweep")))
-		probe->sweep =
-		    attach_iterator(probe, program_named(probe, "sweep"), "ledger");
+		probe->sweep = attach_iterator(probe, program_named(probe, "sweep"), "ledger");
 	if (!probe->look || (is_iterator(program_named(probe, "sweep")) && !probe->sweep)) {
 		explain(reason, "cannot look at all tasks: %s", strerror(errno));
 		return -1;
@@ -253,6 +270,8 @@ load(struct probe *probe, enum hook_tier tier, bool target, struct probe_reason 
 	if (open_object(probe, tier, target, reason) < 0)
 		return -1;
 	size_ledger(probe);
+	if (tier != HOOK_TRACED && program_named(probe, "look_at_seats"))
+		bpf_program__set_autoload(program_named(probe, "look_at_seats"), false);
 	error = bpf_object__load(probe->object);
 	if (error < 0) {
 		explain_load(reason, -error);
@@ -264,7 +283,7 @@ load(struct probe *probe, enum hook_tier tier, bool target, struct probe_reason 
 	if (attach_all(probe, reason) < 0)
 		return -1;
 	/* the programs know their own address after a look */
-	if (iterate(probe->look) < 0 || !probe->state->self) {
+	if (look(probe) < 0 || !probe->state->self) {
 		explain(reason, "cannot look at all tasks: %s", strerror(errno));
 		return -1;
 	}
@@ -281,8 +300,8 @@ try_program(enum bpf_prog_type type, enum bpf_attach_type attach, __u32 function
 	};
 	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = attach,
 	    .attach_btf_id = function);
-	int fd = bpf_prog_load(type, "trial", "GPL", nothing,
-	    sizeof nothing / sizeof *nothing, &options);
+	int fd = bpf_prog_load(type, "trial", "GPL", nothing, sizeof nothing / sizeof *nothing,
+	    &options);
 
 	if (fd < 0)
 		return -fd;
@@ -426,11 +445,7 @@ probe_start(struct probe *probe)
 static int
 sweep(struct probe *probe)
 {
-	LIBBPF_OPTS(bpf_test_run_opts, options);
-
-	if (probe->sweep)
-		return iterate(probe->sweep);
-	return bpf_prog_test_run_opts(bpf_program__fd(program_named(probe, "sweep")), &options);
+	return probe->sweep ? iterate(probe->sweep) : run_program(probe, "sweep");
 }
 
 static int
@@ -440,7 +455,7 @@ look_and_sweep(struct probe *probe)
 
 	state->settled = __atomic_load_n(&state->evictions, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&state->looks, state->looks + 1, __ATOMIC_SEQ_CST);
-	if (iterate(probe->look) < 0)
+	if (look(probe) < 0)
 		return -1;
 	return sweep(probe);
 }
@@ -450,8 +465,7 @@ probe_settle(struct probe *probe)
 {
 	if (probe->state->set_aside)
 		return look_and_sweep(probe);
-	/* functions say all as they return; what tracepoints have shown may still be held */
-	return probe->hooks.tier == HOOK_TRACED ? iterate(probe->look) : 0;
+	return probe->hooks.tier == HOOK_TRACED ? look(probe) : 0;
 }
 
 void
