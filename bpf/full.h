@@ -17,7 +17,7 @@
  * What the pointers of kprobe programs lead to must be copied; a trampoline's programs may
  * follow theirs, which costs a tenth.
  */
-#define FOLLOW(by_kprobe, pointer, member) \
+#define FOLLOW(by_kprobe, pointer, member)                                                         \
 	((by_kprobe) ? BPF_CORE_READ(pointer, member) : (pointer)->member)
 
 /* The inode of MAPPING if its pages count, else NULL. */
@@ -32,8 +32,7 @@ find_host(bool by_kprobe, struct address_space *mapping)
 static __always_inline struct cache
 host_cache(bool by_kprobe, struct address_space *mapping, struct inode *host)
 {
-	return cache_numbered(by_kprobe ? (__u64)mapping : address_of(mapping),
-	    FOLLOW(by_kprobe, host, i_ino));
+	return cache_at(by_kprobe ? (__u64)mapping : address_of(mapping));
 }
 
 /* Where FILE keeps its pages; false where they do not count. */
@@ -77,8 +76,7 @@ end_reading(const struct cache *cache, __u64 end, __s64 bytes)
 	if (reader && reader->reading.cache.mapping == cache->mapping)
 		began = reader->reading.began;
 	if (bytes > 0) {
-		count_accesses(
-		    cache, (end - bytes) >> PAGE_SHIFT, size_pages(end), began, target);
+		count_accesses(cache, (end - bytes) >> PAGE_SHIFT, size_pages(end), began, target);
 		if (reader && began != NO_BEGINNING)
 			count(STALLS, reader->reading.stalls, target);
 	}
@@ -94,8 +92,8 @@ begin_read(bool by_kprobe, struct kiocb *iocb, struct iov_iter *iter)
 
 	if (!find_cache(by_kprobe, FOLLOW(by_kprobe, iocb, ki_filp), &cache))
 		return 0;
-	return begin_reading(
-	    &cache, FOLLOW(by_kprobe, iocb, ki_pos), FOLLOW(by_kprobe, iter, count));
+	return begin_reading(&cache, FOLLOW(by_kprobe, iocb, ki_pos),
+	    FOLLOW(by_kprobe, iter, count));
 }
 
 /* RESULT holds what was read before without the page cache (the end of a direct read). */
@@ -401,8 +399,8 @@ int
 splice_called(struct pt_regs *regs)
 {
 	keep(KEPT_SPLICE, ARGUMENT_1(regs), ARGUMENT_2(regs), 0);
-	return begin_splice(
-	    true, (void *)ARGUMENT_1(regs), (void *)ARGUMENT_2(regs), ARGUMENT_4(regs));
+	return begin_splice(true, (void *)ARGUMENT_1(regs), (void *)ARGUMENT_2(regs),
+	    ARGUMENT_4(regs));
 }
 
 SEC("kretprobe")
@@ -415,7 +413,6 @@ splice_returned(struct pt_regs *regs)
 	    ? end_splice(true, (void *)call->of[0], (void *)call->of[1], RESULT(regs))
 	    : 0;
 }
-
 
 /* Sets what the insert that returns was given; false where it does not count. */
 static inline bool

@@ -42,8 +42,7 @@ group_fill(__u64 mapping, __u64 group, __u64 bits, __u32 hint)
 			continue;
 		}
 		before = __sync_fetch_and_or(&entry->mask, bits);
-		if (!*(volatile __u32 *)&entry->dead &&
-		    bpf_map_lookup_elem(&ledger, &key) == entry)
+		if (!*(volatile __u32 *)&entry->dead && bpf_map_lookup_elem(&ledger, &key) == entry)
 			return 0;
 		__sync_fetch_and_and(&entry->mask, ~(bits & ~before));
 	}

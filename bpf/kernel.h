@@ -24,7 +24,6 @@ struct super_block {
 struct inode {
 	unsigned short i_mode;
 	struct super_block *i_sb;
-	unsigned long i_ino; /* u64 from 7.2 */
 	long long i_size;
 };
 

@@ -33,10 +33,10 @@ struct cache {
 };
 
 static inline struct cache
-cache_numbered(__u64 mapping, __u64 ino)
+cache_at(__u64 mapping)
 {
 	/* Fibonacci hashing */
-	return (struct cache){ mapping, ino * 0x9e3779b97f4a7c15ULL >> (64 - HINT_BITS) };
+	return (struct cache){ mapping, mapping * 0x9e3779b97f4a7c15ULL >> (64 - HINT_BITS) };
 }
 
 /* The address of what POINTER leads to. To the verifier a pointer is no number, but the
@@ -51,9 +51,9 @@ address_of(const void *pointer)
 }
 
 static inline struct cache
-cache_of(const struct address_space *mapping, const struct inode *host)
+cache_of(const struct address_space *mapping)
 {
-	return cache_numbered(address_of(mapping), host->i_ino);
+	return cache_at(address_of(mapping));
 }
 
 static inline void
@@ -89,8 +89,8 @@ chunk_fill(__u64 mapping, __u64 first, __u64 end, __u32 hint)
 	__u64 group = first >> GROUP_SHIFT, pages = 0;
 
 	for (int i = 0; i < CHUNK_GROUPS && group << GROUP_SHIFT < end; i++, group++)
-		pages += group_fill(mapping, group,
-		    bits_between(group << GROUP_SHIFT, first, end), hint);
+		pages += group_fill(mapping, group, bits_between(group << GROUP_SHIFT, first, end),
+		    hint);
 	return pages;
 }
 
@@ -100,8 +100,8 @@ chunk_evict(__u64 mapping, __u64 first, __u64 end)
 	__u64 group = first >> GROUP_SHIFT, pages = 0;
 
 	for (int i = 0; i < CHUNK_GROUPS && group << GROUP_SHIFT < end; i++, group++)
-		pages += group_evict(
-		    mapping, group, bits_between(group << GROUP_SHIFT, first, end));
+		pages += group_evict(mapping, group,
+		    bits_between(group << GROUP_SHIFT, first, end));
 	return pages;
 }
 
@@ -113,11 +113,11 @@ chunk_take(__u64 mapping, __u64 chunk, __u64 first, __u64 end, __u64 began)
 
 	if (group < first >> GROUP_SHIFT)
 		group = first >> GROUP_SHIFT;
-	for (int i = 0; i < CHUNK_GROUPS && group << GROUP_SHIFT < end &&
-	     group < (chunk + 1) * CHUNK_GROUPS;
+	for (int i = 0;
+	     i < CHUNK_GROUPS && group << GROUP_SHIFT < end && group < (chunk + 1) * CHUNK_GROUPS;
 	     i++, group++)
-		pages += group_take(mapping, group,
-		    bits_between(group << GROUP_SHIFT, first, end), began);
+		pages += group_take(mapping, group, bits_between(group << GROUP_SHIFT, first, end),
+		    began);
 	return pages;
 }
 

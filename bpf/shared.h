@@ -48,7 +48,7 @@ struct ledger_entry {
 };
 
 /*
- * Two tables by a hash of the inode's number. How many pages are pending: none lets the
+ * Two tables by a hash of the mapping's address. How many pages are pending: none lets the
  * common case, a read of a file that nobody filled lately, skip the ledger. And which
  * files were being read when hitratio last looked.
  */
@@ -57,7 +57,7 @@ struct ledger_entry {
 
 /* All variables of the programs. */
 struct state {
-	__u64 self; /* the address of this, set by a look */
+	__u64 self;      /* the address of this, set by a look */
 	__u64 registers; /* where on its stack a task keeps those of its caller */
 	/* set once every program is attached: one that saw a fill whose access came before
 	 * the program that sees accesses would call a later access a miss */

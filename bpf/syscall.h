@@ -96,22 +96,16 @@ struct call {
 	__u64 room;      /* of a splice: pages that fit into the pipe */
 };
 
-/* The current task's file of descriptor FD, NULL where there is none. */
+/* The file of descriptor FD, from which the current task reads or into which it writes. It is
+ * there, and a table of descriptors never shrinks; should another thread have closed it, what
+ * is loaded is NULL or some other file. */
 static inline struct file *
 fd_file(const struct task_struct *task, unsigned long fd)
 {
-	struct fdtable *table;
+	__u64 slot = (__u64)(task->files->fdt->fd + (__u32)fd); /* calls look at no more */
 
-	if (!task->files)
-		return NULL;
-	table = task->files->fdt;
-	fd = (__u32)fd; /* the call looks at no more */
-	if (fd >= table->max_fds)
-		return NULL;
 	/* of what begins with a pointer to a file */
-	return AS(struct kiocb,
-	    (__u64)(table->fd + fd) - bpf_core_field_offset(struct kiocb, ki_filp))
-	    ->ki_filp;
+	return AS(struct kiocb, slot - bpf_core_field_offset(struct kiocb, ki_filp))->ki_filp;
 }
 
 /* The file position of descriptor FD, which a call changes only as it returns. */

@@ -57,7 +57,7 @@ BPF_PROG(insert, struct folio *folio)
 	if (is_preload(task))
 		return 0;
 	target = is_target(task->tgid);
-	cache = cache_of(mapping, host);
+	cache = cache_of(mapping);
 	count(FILLS, end - first, target);
 	if (faulting && !reader->fault_missed) {
 		/* its first access is under way, and has no event of its own */
@@ -78,7 +78,7 @@ static __always_inline void
 note_batch(struct task_struct *task, const struct address_space *mapping, const struct inode *host,
     const struct call *call, __u64 index, __u64 last)
 {
-	struct cache cache = cache_of(mapping, host);
+	struct cache cache = cache_of(mapping);
 	/* the range is not cut to the file's size, which may change meanwhile */
 	__u64 end = last + 1, size = size_pages(host->i_size);
 	struct seat *seat = seat_of(task);
@@ -168,7 +168,7 @@ BPF_PROG(uring_complete, void *ring, void *argument)
 	start = end - result;
 	if (start < 0)
 		return 0;
-	cache = cache_numbered((__u64)mapping, BPF_CORE_READ(host, i_ino));
+	cache = cache_at((__u64)mapping);
 	start >>= PAGE_SHIFT;
 	end = size_pages(end);
 	count_accesses(&cache, start, end, NO_BEGINNING, is_target(task->tgid));
@@ -208,7 +208,7 @@ BPF_PROG(fault, struct address_space *mapping, unsigned long index)
 	reader->fault_mapping = address_of(mapping);
 	reader->fault_index = index;
 	reader->fault_named = true;
-	cache = cache_of(mapping, host);
+	cache = cache_of(mapping);
 	taken = ledger_take(&cache, index, index + 1, NO_BEGINNING);
 	if (taken)
 		reader->fault_missed = true;
@@ -232,7 +232,7 @@ BPF_PROG(map_pages, struct address_space *mapping, unsigned long first, unsigned
 		return 0;
 	if (!(reader = faulting_reader(task)))
 		return 0;
-	cache = cache_of(mapping, host);
+	cache = cache_of(mapping);
 	taken = ledger_take(&cache, first, last + 1, NO_BEGINNING);
 	if (!taken)
 		return 0;

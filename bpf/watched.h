@@ -20,7 +20,7 @@ BPF_PROG(evict, struct folio *folio)
 
 	if (!state.counting || !host)
 		return 0;
-	cache = cache_of(mapping, host);
+	cache = cache_of(mapping);
 	count(WASTE, ledger_evict(&cache, first, first + folio_pages(folio)), false);
 	return 0;
 }

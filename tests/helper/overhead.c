@@ -63,18 +63,19 @@ struct file {
 	long pages;
 };
 
+static char bytes[PAGE] __attribute__((aligned(PAGE)));
+
 static struct file
 open_file(const char *path)
 {
 	struct file file = { .fd = open(path, O_RDONLY) };
 	struct stat status;
-	char page[PAGE];
 
 	if (file.fd < 0 || fstat(file.fd, &status) < 0)
 		die(path);
 	file.pages = status.st_size / PAGE;
 	for (long i = 0; i < file.pages; i++)
-		if (pread(file.fd, page, PAGE, i * PAGE) != PAGE)
+		if (pread(file.fd, bytes, PAGE, i * PAGE) != PAGE)
 			die(path);
 	return file;
 }
@@ -82,8 +83,6 @@ open_file(const char *path)
 static void
 read_at(const struct file *file, long page)
 {
-	char bytes[PAGE];
-
 	if (pread(file->fd, bytes, PAGE, page % file->pages * PAGE) != PAGE)
 		die("pread");
 }
@@ -91,8 +90,6 @@ read_at(const struct file *file, long page)
 static void
 read_on(const struct file *file, long page)
 {
-	char bytes[PAGE];
-
 	if (page % file->pages == 0)
 		lseek(file->fd, 0, SEEK_SET);
 	if (read(file->fd, bytes, PAGE) != PAGE)
@@ -102,7 +99,6 @@ read_on(const struct file *file, long page)
 static void
 read_vector(const struct file *file, long page)
 {
-	char bytes[PAGE];
 	struct iovec vector[2] = { { bytes, PAGE / 2 }, { bytes + PAGE / 2, PAGE / 2 } };
 
 	if (page % file->pages == 0)
@@ -300,11 +296,13 @@ events(pid_t pid, const char *path)
 		full[kind][round] = ns_since(found, before);
 		ratio[kind][round] = full[kind][round] / empty[kind][round];
 	}
-	for (size_t kind = 0; kind < KINDS; kind++)
-		printf("%-12s empty %6.1f ns   read_pages %6.1f ns   ratio %.2f (median; %.2f to "
-		       "%.2f)\n",
+	for (size_t kind = 0; kind < KINDS; kind++) {
+		double middle = median(ratio[kind], ROUNDS);
+
+		printf("%-12s empty %6.1f ns   read_pages %6.1f ns   ratio %.2f (%.2f to %.2f)\n",
 		    kinds[kind].name, median(empty[kind], ROUNDS), median(full[kind], ROUNDS),
-		    median(ratio[kind], ROUNDS), ratio[kind][0], ratio[kind][ROUNDS - 1]);
+		    middle, ratio[kind][0], ratio[kind][ROUNDS - 1]);
+	}
 	return 0;
 }
 
@@ -350,7 +348,7 @@ start(int runs, char **command)
 	for (int i = 0; i < runs; i++)
 		times[i] = start_once(command);
 	median(times, runs);
-	printf("%.0f ms (median; %.0f to %.0f)\n", times[runs / 2], times[0], times[runs - 1]);
+	printf("%.0f ms (%.0f to %.0f)\n", times[runs / 2], times[0], times[runs - 1]);
 	free(times);
 	return 0;
 }
