@@ -183,19 +183,15 @@ static __always_inline bool
 plain_read(const struct task_struct *task, __u64 *position)
 {
 	const struct pt_regs *regs = registers_of(task);
+	long number;
 
 	if (task->thread_info.status & TS_COMPAT)
 		return false;
-	switch (call_number(task, regs)) {
-	case NR_PREAD64:
-	case NR_PREADV:
-		*position = regs->r10;
-		return true;
-	case NR_READ:
-	case NR_READV:
+	number = call_number(task, regs);
+	if (number == NR_READ || number == NR_READV)
 		return file_position(task, regs->di, position);
-	}
-	return false;
+	*position = regs->r10;
+	return number == NR_PREAD64 || number == NR_PREADV;
 }
 
 /* The call that reads pages of MAPPING now, if it is no plain read. */
