@@ -90,7 +90,7 @@ demo: all ## show the tools at work on this machine (root)
 PROVEFLAGS =
 HELPERS = $(patsubst tests/helper/%.c,build/tests/%,$(wildcard tests/helper/*.c))
 UNITS = $(patsubst tests/unit/%.c,build/tests/unit/%,$(wildcard tests/unit/*.c))
-TRUTH = $(wildcard tests/truth/*.c)
+TRUTH = $(wildcard tests/truth/*.c tests/truth/cases/*.c)
 TEST_CFLAGS = -std=gnu11 -O1 -g $(WARNINGS)
 
 test: all test-programs ## run all tests (without root: those that can do without)
@@ -105,9 +105,9 @@ $(HELPERS): build/tests/%: tests/helper/%.c Makefile build/deps/stamp
 
 build/tests/overhead: HELPER_LIBS = -Lbuild/deps/lib $(LDLIBS)
 
-build/tests/truth: $(TRUTH) tests/truth/truth.h Makefile build/deps/stamp
+build/tests/truth: $(TRUTH) $(wildcard tests/truth/*.h) Makefile build/deps/stamp
 	@mkdir -p $(@D)
-	$(call say,CC)$(CC) $(CPPFLAGS) $(TEST_CFLAGS) -static $(TRUTH) -o $@
+	$(call say,CC)$(CC) $(CPPFLAGS) -Itests/truth $(TEST_CFLAGS) -static $(TRUTH) -o $@
 
 # Unit tests run the library under glibc's sanitizers.
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all
@@ -126,16 +126,23 @@ $(UNITS): build/tests/unit/%: tests/unit/%.c tests/unit/tap.h build/tests/libhot
 	@mkdir -p $(@D)
 	$(call say,CC)$(SANE) $< build/tests/libhotset.a -o $@ -lpthread
 
-test-vm: all test-programs ## the same counts on other kernels, under QEMU
-	tests/vm/run
+FULL =
+VM_CACHE = build/vm/kernels
+
+test-vm: all test-programs ## the same counts on other kernels, under QEMU (FULL=1: every cell)
+	@trap '$(give_back:@%=%)' EXIT; FULL='$(FULL)' VM_CACHE='$(VM_CACHE)' tests/vm/run
+
+test-mutants: all test-programs ## break each rule of the ledger: do the tests notice? (root)
+	tests/mutate
 
 bench: all test-programs ## measure against the peers: ratios, from paired runs
 	@for bench in tests/bench/*; do echo "== $$bench"; $$bench || exit 1; done
 
 # --- quality
 
-SHELL_SOURCES = $(wildcard tests/*.t tests/*.sh tests/bench/* tests/demo lib/deps/*.sh check/*/*.sh) tests/vm/fetch.sh tests/vm/boot.sh tests/vm/init tests/vm/run .ci/run
-C_SOURCES = $(wildcard cmd/*.c lib/*.[ch] bpf/*.[ch] tests/helper/*.c tests/truth/*.[ch] tests/unit/*.[ch])
+SHELL_SOURCES = $(wildcard tests/*.t tests/*.sh tests/bench/* tests/demo lib/deps/*.sh check/*/*.sh) \
+	$(addprefix tests/vm/,fetch.sh boot.sh init job peers guest run) tests/mutate .ci/run
+C_SOURCES = $(wildcard cmd/*.c lib/*.[ch] bpf/*.[ch] tests/helper/*.c tests/truth/*.[ch] tests/truth/cases/*.c tests/unit/*.[ch])
 
 lint: $(PACKED) ## shellcheck, mandoc, clang-format and gcc's analyzer
 	@echo '  shellcheck'; shellcheck -x -P SCRIPTDIR $(SHELL_SOURCES)
@@ -153,5 +160,5 @@ help: ## list the targets
 
 -include $(OBJECTS:.o=.d) $(SANE_OBJECTS:.o=.d) $(PACKED:.o.gz=.d)
 
-.PHONY: all deps install demo test test-vm test-programs bench lint clean help
+.PHONY: all deps install demo test test-vm test-mutants test-programs bench lint clean help
 .DELETE_ON_ERROR:

@@ -8,10 +8,16 @@
  * are the function's own) and one by kprobe and kretprobe, where those are refused; both
  * end in the same code.
  */
-#include "reader.h"
+#include "reading.h"
 
+/*
+ * Where the kernel may preempt programs, one that is put aside in its middle keeps all
+ * other tasks' events on that processor from itself (prog->active). So all are loaded
+ * twice there: what the first set missed is the second's, and either finds what the other
+ * has done already, and leaves it. (To keep the processor by bpf_preempt_disable is no
+ * help: the kernel takes it when that ends, which is still in the program.)
+ */
 #define POSIX_FADV_WILLNEED 3
-#define VM_FAULT_FAILED     0x0473 /* OOM, SIGBUS, HWPOISON (2), SIGSEGV, RETRY: 5.1 */
 
 /*
  * What the pointers of kprobe programs lead to must be copied; a trampoline's programs may
@@ -48,42 +54,6 @@ find_cache(bool by_kprobe, struct file *file, struct cache *cache)
 }
 
 /* --- read and splice */
-
-/* A call begins that asks for LENGTH bytes at POSITION. */
-static inline int
-begin_reading(const struct cache *cache, __u64 position, __u64 length)
-{
-	struct reader *reader = reader_of_current(true);
-
-	if (!reader)
-		return 0; /* its end counts all the same */
-	reader->reading.began = *(volatile __u64 *)&state.evictions;
-	reader->reading.first = position >> PAGE_SHIFT;
-	reader->reading.end = size_pages(position + length);
-	reader->reading.stalls = 0;
-	reader->reading.cache = *cache;
-	return 0;
-}
-
-/* The call ends that gave BYTES up to END; none or fewer: nothing. */
-static inline int
-end_reading(const struct cache *cache, __u64 end, __s64 bytes)
-{
-	struct reader *reader = reader_of_current(false);
-	bool target = is_current_target();
-	__u64 began = NO_BEGINNING;
-
-	if (reader && reader->reading.cache.mapping == cache->mapping)
-		began = reader->reading.began;
-	if (bytes > 0) {
-		count_accesses(cache, (end - bytes) >> PAGE_SHIFT, size_pages(end), began, target);
-		if (reader && began != NO_BEGINNING)
-			count(STALLS, reader->reading.stalls, target);
-	}
-	if (reader)
-		reader->reading.cache.mapping = 0; /* last: what it took must be gone */
-	return 0;
-}
 
 static __always_inline int
 begin_read(bool by_kprobe, struct kiocb *iocb, struct iov_iter *iter)
@@ -149,6 +119,47 @@ is_fill(__u32 gfp, int result)
 	return state.counting && result == 0 && !(gfp & write_flag());
 }
 
+/* The kernel counts a fault when it is done (mm_account_fault), so that all events of one
+ * fault, its retries too, see the same number, and the next fault another. */
+static inline __u64
+fault_serial_now(void)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+
+	return BPF_CORE_READ(task, min_flt) + BPF_CORE_READ(task, maj_flt) + 1;
+}
+
+/* Whether FIRST up to END has the page of CACHE that the task's fault waits for. */
+static inline bool
+is_faulting(const struct reader *reader, const struct cache *cache, __u64 first, __u64 end)
+{
+	return reader && reader->fault_mapping == cache->mapping && reader->fault_index >= first &&
+	    reader->fault_index < end && reader->fault_serial == fault_serial_now();
+}
+
+/* Counts the fill of FIRST up to END; false where that was done already. The page that
+ * a fault waits for is accessed by it, and never pending. */
+static inline bool
+record_fill(struct reader *reader, const struct cache *cache, __u64 first, __u64 end)
+{
+	struct filled before, behind = { 0 };
+	bool target = is_current_target();
+	__u64 missed = 0, lost;
+
+	if (is_faulting(reader, cache, first, end)) {
+		before = ledger_fill(cache, first, reader->fault_index);
+		behind = ledger_fill(cache, reader->fault_index + 1, end);
+		missed = !reader->fault_missed;
+		reader->fault_missed = true;
+	} else
+		before = ledger_fill(cache, first, end);
+	lost = settings.second ? 0 : before.lost + behind.lost;
+	count(FAULT_MISSES, missed, target);
+	count(LOST, lost, target);
+	count(FILLS, before.fresh + behind.fresh + missed + lost, target);
+	return before.fresh + behind.fresh + missed + lost != 0;
+}
+
 /*
  * The folio is locked, and not to be read before it has been filled. One behind the end of
  * the file (5.10 and 5.15 make one for a read at an end on a page's border) holds nothing
@@ -158,10 +169,9 @@ static __always_inline int
 end_insert(bool by_kprobe, struct folio *folio, struct address_space *mapping, __u64 index)
 {
 	struct inode *host = find_host(by_kprobe, mapping);
+	__u64 end = index + folio_pages(folio);
 	struct reader *reader;
 	struct cache cache;
-	__u64 end;
-	bool target;
 
 	if (!host || index >= size_pages(FOLLOW(by_kprobe, host, i_size)))
 		return 0;
@@ -169,18 +179,8 @@ end_insert(bool by_kprobe, struct folio *folio, struct address_space *mapping, _
 	if (reader && reader->preloads)
 		return 0;
 	cache = host_cache(by_kprobe, mapping, host);
-	end = index + folio_pages(folio);
-	target = is_current_target();
-	count(FILLS, end - index, target);
-	count(LOST, ledger_fill(&cache, index, end), target);
-	if (reader && reader->reading.cache.mapping == cache.mapping) {
-		if (index < reader->reading.first)
-			index = reader->reading.first;
-		if (end > reader->reading.end)
-			end = reader->reading.end;
-		if (index < end)
-			reader->reading.stalls += end - index;
-	}
+	if (record_fill(reader, &cache, index, end) && reader)
+		note_stall(reader, cache.mapping, index, end);
 	return 0;
 }
 
@@ -192,7 +192,7 @@ begin_preload(int advice)
 	struct reader *reader;
 
 	if (advice == POSIX_FADV_WILLNEED && (reader = reader_wanted()))
-		reader->preloads++;
+		reader->preloads = true;
 	return 0;
 }
 
@@ -201,69 +201,79 @@ end_preload(int advice)
 {
 	struct reader *reader;
 
-	if (advice == POSIX_FADV_WILLNEED && (reader = reader_of_current(false)) &&
-	    reader->preloads)
-		reader->preloads--;
+	if (advice == POSIX_FADV_WILLNEED && (reader = reader_of_current(false)))
+		reader->preloads = false;
 	return 0;
 }
 
 /* --- fault */
 
-/* Counts the fault that the task is in, once. The kernel counts a fault when it is done
- * (mm_account_fault), so that all events of one fault, its retries too, see the same
- * number, and the next fault another. */
-static inline void
-count_fault(bool target)
+/* Counts the fault that the task is in, once. */
+static inline struct reader *
+count_fault(void)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
 	struct reader *reader = reader_wanted();
-	__u64 serial;
+	__u64 serial = fault_serial_now();
 
 	if (!reader)
-		return;
-	serial = BPF_CORE_READ(task, min_flt) + BPF_CORE_READ(task, maj_flt) + 1;
-	if (reader->fault_serial == serial)
-		return;
-	reader->fault_serial = serial;
-	count(FAULTS, 1, target);
+		return NULL;
+	if (reader->fault_serial != serial) {
+		reader->fault_serial = serial;
+		reader->fault_mapping = 0;
+		reader->fault_missed = false;
+		count(FAULTS, 1, is_current_target());
+	}
+	return reader;
 }
 
-static __always_inline int
-end_fault(bool by_kprobe, struct vm_fault *fault, __u32 result)
+/* The file of a fault, and where it keeps its pages; NULL where they do not count. */
+static __always_inline struct file *
+fault_file(bool by_kprobe, struct vm_fault *fault, struct cache *cache)
 {
 	struct vm_area_struct *area = FOLLOW(by_kprobe, fault, vma);
 	struct file *file = FOLLOW(by_kprobe, area, vm_file);
-	__u64 index = FOLLOW(by_kprobe, fault, pgoff);
-	bool target = is_current_target();
+
+	return state.counting && file && find_cache(by_kprobe, file, cache) ? file : NULL;
+}
+
+/* The fault's page was accessed; it was pending, or not. */
+static inline void
+take_faulted(const struct cache *cache, __u64 index)
+{
+	count(FAULT_MISSES, ledger_take(cache, index, index + 1, NO_BEGINNING),
+	    is_current_target());
+}
+
+/* The page is looked up next, and the fault tried again where it must wait for it. */
+static __always_inline int
+begin_fault(bool by_kprobe, struct vm_fault *fault)
+{
+	struct reader *reader;
 	struct cache cache;
 
-	if (!state.counting || !file || !find_cache(by_kprobe, file, &cache))
+	if (!fault_file(by_kprobe, fault, &cache) || !(reader = count_fault()))
 		return 0;
-	count_fault(target);
-	if (!(result & VM_FAULT_FAILED))
-		count(FAULT_MISSES, ledger_take(&cache, index, index + 1, NO_BEGINNING), target);
+	reader->preloads = false;
+	reader->fault_index = FOLLOW(by_kprobe, fault, pgoff);
+	reader->fault_mapping = cache.mapping;
+	take_faulted(&cache, reader->fault_index);
 	return 0;
 }
 
 /* Pages FIRST to LAST, around that of the fault, were mapped as far as they were there. It
  * will have its own page in any case, by this function or the next. */
 static __always_inline int
-end_map(bool by_kprobe, struct vm_fault *fault, __u64 first, __u64 last)
+begin_map(bool by_kprobe, struct vm_fault *fault, __u64 first, __u64 last)
 {
-	struct vm_area_struct *area = FOLLOW(by_kprobe, fault, vma);
-	struct file *file = FOLLOW(by_kprobe, area, vm_file);
-	__u64 index = FOLLOW(by_kprobe, fault, pgoff);
-	bool target = is_current_target();
 	struct cache cache;
+	struct file *file = fault_file(by_kprobe, fault, &cache);
 
-	if (!state.counting || !file || !find_cache(by_kprobe, file, &cache))
-		return 0;
 	/* tmpfs and shared memory map by the same function, and their pages are no fills */
-	if (BPF_CORE_READ(file, f_mapping, host, i_sb, s_magic) == TMPFS_MAGIC)
+	if (!file || BPF_CORE_READ(file, f_mapping, host, i_sb, s_magic) == TMPFS_MAGIC ||
+	    !count_fault())
 		return 0;
-	count_fault(target);
-	count(FAULT_MISSES, ledger_take(&cache, index, index + 1, NO_BEGINNING), target);
-	count(MAPPED, ledger_take(&cache, first, last + 1, NO_BEGINNING), target);
+	take_faulted(&cache, FOLLOW(by_kprobe, fault, pgoff));
+	count(MAPPED, ledger_take(&cache, first, last + 1, NO_BEGINNING), is_current_target());
 	return 0;
 }
 
@@ -280,7 +290,7 @@ SEC("fexit")
 int
 BPF_PROG(read_ends, struct kiocb *iocb, struct iov_iter *iter, long already, long result)
 {
-	return state.counting ? end_read(false, iocb, already, result) : 0;
+	return end_read(false, iocb, already, result);
 }
 
 SEC("fentry")
@@ -295,7 +305,7 @@ int
 BPF_PROG(splice_ends, struct file *file, __u64 *position, void *pipe, unsigned long length,
     unsigned flags, long result)
 {
-	return state.counting ? end_splice(false, file, position, result) : 0;
+	return end_splice(false, file, position, result);
 }
 
 #ifdef BEFORE_FOLIOS
@@ -330,32 +340,32 @@ BPF_PROG(preload_ends, struct file *file, long long offset, long long length, in
 	return end_preload(advice);
 }
 
-SEC("fexit")
+SEC("fentry")
 int
-BPF_PROG(fault_ends, struct vm_fault *fault, unsigned result)
+BPF_PROG(fault_begins, struct vm_fault *fault)
 {
-	return end_fault(false, fault, result);
+	return begin_fault(false, fault);
 }
 
-SEC("fexit")
+SEC("fentry")
 int
-BPF_PROG(map_ends, struct vm_fault *fault, unsigned long first, unsigned long last)
+BPF_PROG(map_begins, struct vm_fault *fault, unsigned long first, unsigned long last)
 {
-	return end_map(false, fault, first, last);
+	return begin_map(false, fault, first, last);
 }
 
 /* --- by kprobe and kretprobe */
 
 /* A function's arguments go where its return finds them. One that is still there has had
- * no return: the kernel had no kretprobe left for it. */
+ * no return: the kernel had no kretprobe left for it. (A read's is recovered.) */
 static inline int
-keep(enum kept which, __u64 first, __u64 second, __u64 third)
+keep(enum kept_call which, __u64 first, __u64 second, __u64 third)
 {
 	struct reader *reader = reader_wanted();
 
 	if (!reader)
 		return 0;
-	if (reader->kept[which].kept && state.counting)
+	if (reader->kept[which].kept && which == KEPT_INSERT && state.counting)
 		count(UNSEEN, 1, is_current_target());
 	reader->kept[which].of[0] = first;
 	reader->kept[which].of[1] = second;
@@ -365,7 +375,7 @@ keep(enum kept which, __u64 first, __u64 second, __u64 third)
 }
 
 static inline struct arguments *
-kept(enum kept which)
+kept(enum kept_call which)
 {
 	struct reader *reader = reader_of_current(false);
 
@@ -389,9 +399,7 @@ read_returned(struct pt_regs *regs)
 {
 	struct arguments *call = kept(KEPT_READ);
 
-	return call && state.counting
-	    ? end_read(true, (void *)call->of[0], call->of[1], RESULT(regs))
-	    : 0;
+	return call ? end_read(true, (void *)call->of[0], call->of[1], RESULT(regs)) : 0;
 }
 
 SEC("kprobe")
@@ -409,9 +417,7 @@ splice_returned(struct pt_regs *regs)
 {
 	struct arguments *call = kept(KEPT_SPLICE);
 
-	return call && state.counting
-	    ? end_splice(true, (void *)call->of[0], (void *)call->of[1], RESULT(regs))
-	    : 0;
+	return call ? end_splice(true, (void *)call->of[0], (void *)call->of[1], RESULT(regs)) : 0;
 }
 
 /* Sets what the insert that returns was given; false where it does not count. */
@@ -486,32 +492,14 @@ SEC("kprobe")
 int
 fault_called(struct pt_regs *regs)
 {
-	return keep(KEPT_FAULT, ARGUMENT_1(regs), 0, 0);
-}
-
-SEC("kretprobe")
-int
-fault_returned(struct pt_regs *regs)
-{
-	struct arguments *call = kept(KEPT_FAULT);
-
-	return call ? end_fault(true, (void *)call->of[0], (__u32)RESULT(regs)) : 0;
+	return begin_fault(true, (void *)ARGUMENT_1(regs));
 }
 
 SEC("kprobe")
 int
 map_called(struct pt_regs *regs)
 {
-	return keep(KEPT_MAP, ARGUMENT_1(regs), ARGUMENT_2(regs), ARGUMENT_3(regs));
-}
-
-SEC("kretprobe")
-int
-map_returned(struct pt_regs *regs)
-{
-	struct arguments *call = kept(KEPT_MAP);
-
-	return call ? end_map(true, (void *)call->of[0], call->of[1], call->of[2]) : 0;
+	return begin_map(true, (void *)ARGUMENT_1(regs), ARGUMENT_2(regs), ARGUMENT_3(regs));
 }
 
 #endif

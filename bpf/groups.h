@@ -23,7 +23,8 @@ struct {
 	__type(value, struct ledger_entry);
 } ledger SEC(".maps");
 
-/* Puts BITS into the group's mask; returns how many found no room. */
+/* Puts BITS into the group's mask; returns how many were not there before, and in the
+ * upper half how many found no room. */
 __noinline __u64
 group_fill(__u64 mapping, __u64 group, __u64 bits, __u32 hint)
 {
@@ -37,16 +38,16 @@ group_fill(__u64 mapping, __u64 group, __u64 bits, __u32 hint)
 		if (!entry) {
 			if (bpf_map_update_elem(&ledger, &key, &fresh, BPF_NOEXIST) == 0) {
 				__sync_fetch_and_add(&state.ledger_entries, 1);
-				return 0;
+				return count_bits(bits);
 			}
 			continue;
 		}
 		before = __sync_fetch_and_or(&entry->mask, bits);
 		if (!*(volatile __u32 *)&entry->dead && bpf_map_lookup_elem(&ledger, &key) == entry)
-			return 0;
+			return count_bits(bits & ~before);
 		__sync_fetch_and_and(&entry->mask, ~(bits & ~before));
 	}
-	return count_bits(bits);
+	return count_bits(bits) << 32;
 }
 
 /* Accesses BITS of the group, by what BEGAN when; returns how many were pending. */

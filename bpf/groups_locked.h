@@ -12,6 +12,8 @@
 #include "bits.h"
 #include "sums.h"
 
+/* Squared, the tries to take a lock: some milliseconds, as long as the holder's processor
+ * may be kept from running where it is a virtual one. */
 #define SPINS 400
 
 struct {
@@ -29,12 +31,30 @@ struct {
 } locks SEC(".maps");
 
 static inline bool
-group_lock(const struct ledger_key *key)
+try_lock(const struct ledger_key *key)
 {
 	__u8 held = 1;
 
+	return bpf_map_update_elem(&locks, key, &held, BPF_NOEXIST) == 0;
+}
+
+/* Two loops, one in the other, since the verifier follows each turn of one. */
+__noinline int
+spin(__u64 mapping, __u64 group)
+{
+	struct ledger_key key = { mapping, group };
+
 	for (int i = 0; i < SPINS; i++)
-		if (bpf_map_update_elem(&locks, key, &held, BPF_NOEXIST) == 0)
+		if (try_lock(&key))
+			return true;
+	return false;
+}
+
+__noinline int
+group_lock(__u64 mapping, __u64 group)
+{
+	for (int i = 0; i < SPINS; i++)
+		if (spin(mapping, group))
 			return true;
 	return false;
 }
@@ -45,25 +65,27 @@ group_unlock(const struct ledger_key *key)
 	bpf_map_delete_elem(&locks, key);
 }
 
-/* Puts BITS into the group's mask; returns how many found no room. */
+/* Puts BITS into the group's mask; returns how many were not there before, and in the
+ * upper half how many found no room. */
 __noinline __u64
 group_fill(__u64 mapping, __u64 group, __u64 bits, __u32 hint)
 {
 	struct ledger_key key = { mapping, group };
 	struct ledger_entry fresh = { .mask = bits, .hint = hint }, *entry;
-	__u64 lost = 0;
+	__u64 result = count_bits(bits) << 32;
 
-	if (!group_lock(&key))
-		return count_bits(bits);
+	if (!group_lock(mapping, group))
+		return result;
 	entry = bpf_map_lookup_elem(&ledger, &key);
-	if (entry)
+	if (entry) {
+		result = count_bits(bits & ~entry->mask);
 		entry->mask |= bits;
-	else if (bpf_map_update_elem(&ledger, &key, &fresh, BPF_NOEXIST) == 0)
+	} else if (bpf_map_update_elem(&ledger, &key, &fresh, BPF_NOEXIST) == 0) {
+		result = count_bits(bits);
 		__sync_fetch_and_add(&state.ledger_entries, 1);
-	else
-		lost = count_bits(bits);
+	}
 	group_unlock(&key);
-	return lost;
+	return result;
 }
 
 /* Accesses BITS of the group, by what BEGAN when; returns how many were pending. */
@@ -76,7 +98,7 @@ group_take(__u64 mapping, __u64 group, __u64 bits, __u64 began)
 
 	if (!entry || !((entry->mask | entry->evicted) & bits))
 		return 0;
-	if (!group_lock(&key)) {
+	if (!group_lock(mapping, group)) {
 		count(UNSEEN, 1, false);
 		return 0;
 	}
@@ -106,7 +128,7 @@ group_evict(__u64 mapping, __u64 group, __u64 bits)
 
 	if (!entry || !(entry->mask & bits))
 		return 0;
-	if (!group_lock(&key)) {
+	if (!group_lock(mapping, group)) {
 		count(UNSEEN, 1, false);
 		return 0;
 	}
@@ -132,7 +154,7 @@ group_forget(const struct ledger_key *key, __u64 upto)
 	struct ledger_entry *entry;
 	__u64 pages = 0;
 
-	if (!group_lock(key))
+	if (!group_lock(key->mapping, key->group))
 		return 0; /* the next sweep's */
 	entry = bpf_map_lookup_elem(&ledger, key);
 	if (entry && entry->evicted_at <= upto) {
@@ -149,7 +171,7 @@ group_delete_empty(const struct ledger_key *key)
 {
 	struct ledger_entry *entry;
 
-	if (!group_lock(key))
+	if (!group_lock(key->mapping, key->group))
 		return;
 	entry = bpf_map_lookup_elem(&ledger, key);
 	if (entry && !entry->mask && !entry->evicted && bpf_map_delete_elem(&ledger, key) == 0)

@@ -208,18 +208,28 @@ range_take(__u64 mapping, __u64 first, __u64 end, __u64 began)
 	return pages;
 }
 
-/* Pages FIRST up to END, of one folio, were filled; returns how many found no room. */
-static inline __u64
+/* What came of a fill, in pages; those that were there already are neither. */
+struct filled {
+	__u64 fresh, lost;
+};
+
+/* Pages FIRST up to END, of one folio, were filled. */
+static __always_inline struct filled
 ledger_fill(const struct cache *cache, __u64 first, __u64 end)
 {
-	__u64 lost;
+	__u64 pages = end - first, result;
+	struct filled filled = { 0 };
 
+	if (end <= first)
+		return filled;
 	/* before the bits: whoever could see a bit must see the hint */
-	pending_add(cache, end - first);
-	lost = chunk_fill(cache->mapping, first, end, cache->hint);
-	if (lost)
-		pending_add(cache, -lost);
-	return lost;
+	pending_add(cache, pages);
+	result = chunk_fill(cache->mapping, first, end, cache->hint);
+	filled.fresh = (__u32)result;
+	filled.lost = result >> 32;
+	if (filled.fresh != pages)
+		pending_add(cache, filled.fresh - pages);
+	return filled;
 }
 
 /* Pages FIRST up to END were accessed by what BEGAN when; returns for how many it was the

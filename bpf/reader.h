@@ -8,12 +8,26 @@
 #include "seat.h"
 #endif
 
-/* A read, splice or fault that the full tier has seen begin. */
+/* The figures of a task: bytes that read calls have returned, and how many have. */
+struct given {
+	__u64 bytes, calls;
+};
+
+/* A read or splice that has begun. */
 struct reading {
 	struct cache cache; /* mapping 0: none */
+	struct given given; /* before it */
 	__u64 began;        /* evictions before it */
+	__u64 position;     /* bytes */
+	__u64 call_start;   /* of the whole system call, bytes */
 	__u64 first, end;   /* pages asked for */
 	__u64 stalls;       /* of these, brought in by the task itself */
+};
+
+/* The task's latest one that has ended. */
+struct ended {
+	__u64 mapping, end; /* bytes */
+	struct given given;
 };
 
 /* Arguments of a function, for its kretprobe. */
@@ -22,18 +36,20 @@ struct arguments {
 	bool kept;
 };
 
-enum kept { KEPT_READ, KEPT_SPLICE, KEPT_INSERT, KEPT_PRELOAD, KEPT_FAULT, KEPT_MAP, KEEPS };
+enum kept_call { KEPT_READ, KEPT_SPLICE, KEPT_INSERT, KEPT_PRELOAD, KEEPS };
 
 struct reader {
-	struct reading reading;
+	struct reading readings[2]; /* a file system may read another's file meanwhile */
+	struct ended ended;
+	__u64 call_start;
 	struct arguments kept[KEEPS];
-	__u64 fault_serial;
-	__u32 preloads; /* that it is in */
-#ifndef BEFORE_FOLIOS
-	/* tracepoint tier */
-	struct seat seat; /* where another has the task's own */
-	__u64 fault_mapping, fault_index;
+	bool preloads; /* it is in a preload */
+
+	/* the fault that it is in, and whether its page was missing */
+	__u64 fault_serial, fault_mapping, fault_index;
 	bool fault_missed, fault_named;
+#ifndef BEFORE_FOLIOS
+	struct seat seat; /* of the tracepoint tier, where another has the task's own */
 #endif
 };
 
@@ -168,12 +184,11 @@ seat_of(struct task_struct *task)
 	return seat->owner == owner ? seat : seat_wanted(seat, task, owner);
 }
 
-/* TASK exits: what it read last counts, and its seat is free. */
+/* TASK, with READER or without, exits: what it read last counts, and its seat is free. */
 static inline void
-seat_leave(struct task_struct *task)
+seat_leave(struct task_struct *task, struct reader *reader)
 {
 	__u64 owner = address_of(task);
-	struct reader *reader = reader_of(task, false);
 	struct seat *seat = seat_at(owner);
 
 	if (seat->owner == owner) {

@@ -55,6 +55,12 @@ struct ledger_entry {
 #define HINT_BITS 14
 #define HINTS     (1 << HINT_BITS)
 
+/* Constants of a set of programs. */
+struct settings {
+	__u8 twice;  /* there are two sets of the same programs: see full.h */
+	__u8 second; /* this is the second */
+};
+
 /* All variables of the programs. */
 struct state {
 	__u64 self;      /* the address of this, set by a look */

@@ -7,6 +7,7 @@
 #include "shared.h"
 
 struct state state;
+const volatile struct settings settings;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

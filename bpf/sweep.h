@@ -7,7 +7,7 @@
  * read. The sweep after it calls waste what was set aside in the others: a read that could
  * still take it would have been going on when it was evicted, which was before the look.
  */
-#include "reader.h"
+#include "reading.h"
 #ifndef BEFORE_FOLIOS
 #include "traced.h"
 #endif
@@ -21,6 +21,14 @@ note_reading(const struct cache *cache)
 	state.being_read[cache->hint & (HINTS - 1)] = state.looks;
 }
 
+static inline void
+note_readings(const struct reader *reader)
+{
+	for (int i = 0; i < 2; i++)
+		if (reader->readings[i].cache.mapping)
+			note_reading(&reader->readings[i].cache);
+}
+
 #ifdef BEFORE_FOLIOS
 
 SEC("iter/bpf_map_elem")
@@ -31,8 +39,8 @@ look(struct bpf_iter__bpf_map_elem *context)
 
 	loaded_once(reader);
 	state.self = (__u64)&state;
-	if (reader && reader->reading.cache.mapping)
-		note_reading(&reader->reading.cache);
+	if (reader)
+		note_readings(reader);
 	return 0;
 }
 
@@ -76,13 +84,13 @@ look(struct bpf_iter__task *context)
 	state.self = (__u64)&state;
 	if (!task || !(reader = reader_of(task, false)))
 		return 0;
+	recover_returned(reader, task);
 	if (reader->seat.owner) {
 		if (seat_look(&reader->seat, task, reader->seat.request.number))
 			note_reading(&reader->seat.request.cache);
 		seat_tell(&reader->seat);
 	}
-	if (reader->reading.cache.mapping)
-		note_reading(&reader->reading.cache);
+	note_readings(reader);
 	return 0;
 }
 

@@ -10,8 +10,7 @@
 
 #define IOCB_DIRECT (1 << 17) /* 5.10 */
 
-/* The kernel counts a fault when it is done (mm_account_fault), so that all events
- * of one fault, its retries too, see the same number, and the next fault another. */
+/* See full.h. */
 static inline __u64
 fault_serial(const struct task_struct *task)
 {
@@ -20,7 +19,7 @@ fault_serial(const struct task_struct *task)
 
 /* Whether FIRST up to END has the page that this task's fault asked for. */
 static inline bool
-is_faulting(const struct reader *reader, const struct task_struct *task,
+was_named(const struct reader *reader, const struct task_struct *task,
     const struct address_space *mapping, __u64 first, __u64 end)
 {
 	return reader && reader->fault_serial == fault_serial(task) && reader->fault_named &&
@@ -51,7 +50,7 @@ BPF_PROG(insert, struct folio *folio)
 	first = folio->index;
 	end = first + folio_pages(folio);
 	reader = reader_of(task, false);
-	faulting = is_faulting(reader, task, mapping, first, end);
+	faulting = was_named(reader, task, mapping, first, end);
 	if (!(task->flags & PF_MEMALLOC_NOFS) && !faulting && !is_reading(task, mapping))
 		return 0;
 	if (is_preload(task))
@@ -64,11 +63,11 @@ BPF_PROG(insert, struct folio *folio)
 		reader->fault_missed = true;
 		count(FAULT_MISSES, 1, target);
 		if (reader->fault_index > first)
-			lost += ledger_fill(&cache, first, reader->fault_index);
+			lost += ledger_fill(&cache, first, reader->fault_index).lost;
 		if (reader->fault_index + 1 < end)
-			lost += ledger_fill(&cache, reader->fault_index + 1, end);
+			lost += ledger_fill(&cache, reader->fault_index + 1, end).lost;
 	} else
-		lost = ledger_fill(&cache, first, end);
+		lost = ledger_fill(&cache, first, end).lost;
 	count(LOST, lost, target);
 	return 0;
 }

@@ -3,7 +3,7 @@
 #define HOTSET_WATCHED_H
 
 /* What every tier sees in the same way. */
-#include "reader.h"
+#include "reading.h"
 #ifndef BEFORE_FOLIOS
 #include "traced.h"
 #endif
@@ -56,7 +56,11 @@ BPF_PROG(task_exit, struct task_struct *task)
 
 	bpf_map_delete_elem(&readers, &key);
 #else
-	seat_leave(task);
+	struct reader *reader = reader_of(task, false);
+
+	if (reader)
+		recover_returned(reader, task);
+	seat_leave(task, reader);
 #endif
 	return 0;
 }

@@ -38,6 +38,7 @@ enum {
 	F_THRESHOLD_CRIT,
 	F_BASELINE,
 	F_MESSAGE,
+	F_ESTIMATE,
 	FIELDS
 };
 
@@ -57,15 +58,17 @@ static const struct out_field fields[FIELDS] = {
 	[F_BASELINE] = { "baseline", OUT_PERCENT, "check_baseline_ratio", false,
 	    "the usual ratio (not known yet)" },
 	[F_MESSAGE] = { "message", OUT_STRING, NULL, false, "the verdict in words" },
+	[F_ESTIMATE] = { "estimate", OUT_COUNT, "check_estimate", false,
+	    "1 where the figures are an estimate, 0 where they were counted" },
 };
 
 static const struct out_column no_columns[] = { { 0 } };
 
-static const struct out_table table = { fields, FIELDS, no_columns };
+static const struct out_table table = { .fields = fields, .count = FIELDS, .columns = no_columns };
 
 struct options {
 	const char *warning, *critical;
-	bool syslog;
+	bool syslog, estimate;
 };
 
 static const struct opts_option options[] = {
@@ -75,6 +78,8 @@ static const struct opts_option options[] = {
 	    "CRITICAL where the ratio is below PCT" },
 	{ 0, "syslog", NULL, opts_flag, offsetof(struct options, syslog),
 	    "log anything but OK or a lack of reads, as " LOG_TAG },
+	{ 0, "estimate", NULL, opts_flag, offsetof(struct options, estimate),
+	    "judge an estimate too, where nothing can be counted" },
 	{ 0 },
 };
 
@@ -95,7 +100,7 @@ struct request {
 	double seconds;
 	uint64_t samples; /* 0: any number */
 	uint64_t timeout; /* nanoseconds, 0: none */
-	bool from_stdin;
+	bool from_stdin, estimate;
 };
 
 static int
@@ -166,14 +171,16 @@ static int
 run_hitratio(const struct request *request, struct verdict *verdict)
 {
 	char *path = child_find("hitratio");
-	char *argv[] = { path, "-f", "tsv", (char *)request->interval, (char *)request->count,
-		NULL };
+	char *argv[] = { path, "-f", "tsv", "--estimate", (char *)request->interval,
+		(char *)request->count, NULL };
 	int result;
 
 	if (!path) {
 		strcpy(verdict->reason, "hitratio is neither beside ratio-check nor in PATH");
 		return -1;
 	}
+	if (!request->estimate)
+		memmove(&argv[3], &argv[4], sizeof argv - 4 * sizeof *argv);
 	result = sampler_run(&verdict->samples, argv, verdict->reason);
 	free(path);
 	return result;
@@ -190,6 +197,22 @@ explain_silence(const struct request *request, struct verdict *verdict)
 		    request->seconds);
 }
 
+/* Whether the samples are such as may be judged; else the reason. */
+static bool
+are_figures(const struct request *request, struct verdict *verdict)
+{
+	const struct samples *samples = &verdict->samples;
+
+	if (samples->estimated && !request->estimate)
+		strcpy(verdict->reason, "the figures are an estimate, which --estimate accepts");
+	else if (samples->unknown == samples->rows)
+		snprintf(verdict->reason, VERDICT_REASON, "no figures in %" PRIu64 " samples",
+		    samples->rows);
+	else
+		return true;
+	return false;
+}
+
 static void
 measure(const struct request *request, struct verdict *verdict)
 {
@@ -200,7 +223,7 @@ measure(const struct request *request, struct verdict *verdict)
 		    verdict->reason);
 	else
 		result = run_hitratio(request, verdict);
-	verdict->counted = result == 0;
+	verdict->counted = result == 0 && are_figures(request, verdict);
 	if (verdict->counted)
 		explain_silence(request, verdict);
 	else if (stop_asked() == SIGALRM)
@@ -246,6 +269,7 @@ put_row(struct out *out, const struct verdict *verdict, const char *message)
 	if (verdict->counted) {
 		values[F_ACCESSES] = out_number(samples->hits + samples->misses);
 		values[F_MISSES] = out_number(samples->misses);
+		values[F_ESTIMATE] = out_number(samples->estimated);
 	}
 	return out_row(out, values);
 }
@@ -302,6 +326,7 @@ main(int argc, char **argv)
 		return STATUS_UNKNOWN;
 	if (common.timeout)
 		request.timeout = common.timeout;
+	request.estimate = given.estimate;
 	stop_catch(request.timeout);
 	if (out_open(&out, &table, common.format, common.output, stdout) < 0)
 		return explain_output(&out);

@@ -76,7 +76,7 @@ static const struct out_column columns[] = {
 	{ 0 },
 };
 
-static const struct out_table table = { fields, FIELDS, columns };
+static const struct out_table table = { .fields = fields, .count = FIELDS, .columns = columns };
 
 static const struct opts_tool tool = {
 	.name = "resident",

@@ -54,4 +54,6 @@ cell_text(char cell[static CELL], const struct out_column *column, const struct 
 		cell_plain(cell, field, value, false);
 	if (value->known && field->kind == OUT_PERCENT)
 		strcat(cell, "%");
+	if (value->known && field->estimate)
+		strcat(cell, "est");
 }

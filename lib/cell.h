@@ -14,7 +14,7 @@
 void cell_plain(char cell[static CELL], const struct out_field *field,
     const struct out_value *value, bool prom);
 
-/* As people read it, unknown as "-". */
+/* As people read it, unknown as "-", an estimate as "123est". */
 void cell_text(char cell[static CELL], const struct out_column *column,
     const struct out_field *field, const struct out_value *value);
 

@@ -46,7 +46,7 @@ static const struct out_column columns[] = {
 	{ 0 },
 };
 
-const struct out_table hold_table = { fields, FIELDS, columns };
+const struct out_table hold_table = { .fields = fields, .count = FIELDS, .columns = columns };
 
 uint64_t
 hold_sum(uint64_t a, uint64_t b)

@@ -18,20 +18,21 @@ enum {
 static const struct {
 	const char *name;
 	unsigned needed; /* by these tiers; others can do without, or have no use for it */
-	bool targets;    /* needed only to follow processes */
+	unsigned only;   /* with one of these uses; 0: always */
+	bool once;       /* its programs do not bear to see an event twice */
 } roles[ROLES] = {
-	[ROLE_READ] = { "read", ALL, false },
-	[ROLE_SPLICE] = { "splice", 0, false }, /* before 6.5 it is a read */
-	[ROLE_INSERT] = { "insert", ALL, false },
-	[ROLE_PRELOAD] = { "preload", FULL | KPROBE, false },
-	[ROLE_FAULT] = { "fault", ALL, false },
-	[ROLE_MAP] = { "map", ALL, false },
-	[ROLE_EVICT] = { "evict", ALL, false },
-	[ROLE_DIRTY] = { "dirty", ALL, false },
-	[ROLE_URING] = { "io_uring", 0, false }, /* a kernel may be built without */
-	[ROLE_FORK] = { "fork", ALL, true },
-	[ROLE_EXIT] = { "exit", ALL, false },
-	[ROLE_FREE] = { "free", ALL, true },
+	[ROLE_READ] = { .name = "read", .needed = ALL },
+	[ROLE_SPLICE] = { .name = "splice" }, /* before 6.5 it is a read */
+	[ROLE_INSERT] = { .name = "insert", .needed = ALL },
+	[ROLE_PRELOAD] = { .name = "preload", .needed = FULL | KPROBE },
+	[ROLE_FAULT] = { .name = "fault", .needed = ALL },
+	[ROLE_MAP] = { .name = "map", .needed = ALL },
+	[ROLE_EVICT] = { .name = "evict", .needed = ALL },
+	[ROLE_DIRTY] = { .name = "dirty", .needed = ALL, .once = true },
+	[ROLE_URING] = { .name = "io_uring" }, /* a kernel may be built without */
+	[ROLE_FORK] = { .name = "fork", .needed = ALL, .only = HOOKS_TARGETS },
+	[ROLE_EXIT] = { .name = "exit", .needed = ALL },
+	[ROLE_FREE] = { .name = "free", .needed = ALL, .only = HOOKS_TARGETS },
 };
 
 static const struct hook {
@@ -41,12 +42,12 @@ static const struct hook {
 	const char *point;
 	const char *programs[HOOK_TIERS][SIDES]; /* NULL or "": none */
 } hooks_known[] = {
-#define FUNCTION(role, point, fentry, fexit, kprobe, kretprobe)               \
-	{ ROLE_##role, FULL | KPROBE, true, point,                            \
-	    { [HOOK_FULL] = { #fentry, #fexit }, [HOOK_KPROBE] = { #kprobe, #kretprobe } } },
-#define TRACEPOINT(role, tiers, point, program)                               \
-	{ ROLE_##role, tiers, false, point,                                   \
-	    { { #program, "" }, { #program, "" }, { #program, "" } } },
+#define FUNCTION(role, point, fentry, fexit, kprobe, kretprobe)                                    \
+	{ ROLE_##role, FULL | KPROBE, true, point,                                                 \
+		{ [HOOK_FULL] = { #fentry, #fexit }, [HOOK_KPROBE] = { #kprobe, #kretprobe } } },
+#define TRACEPOINT(role, tiers, point, program)                                                    \
+	{ ROLE_##role, tiers, false, point,                                                        \
+		{ { #program, "" }, { #program, "" }, { #program, "" } } },
 #include "hooks.def"
 #undef FUNCTION
 #undef TRACEPOINT
@@ -85,7 +86,9 @@ take(struct hooks *hooks, const struct hook *hook)
 
 	/* a kprobe's point is not looked up, but the trampoline's at the same function is */
 	if (hook->is_function)
-		error = aim(program_of(hooks, hook, HOOK_FULL, END), hook->point);
+		error = aim(program_of(hooks, hook, HOOK_FULL,
+				has_program(hook, HOOK_FULL, END) ? END : START),
+		    hook->point);
 	for (int side = START; side < SIDES && !error; side++) {
 		struct bpf_program *program = program_of(hooks, hook, hooks->tier, side);
 
@@ -122,14 +125,22 @@ choose(struct hooks *hooks, enum hook_role role)
 	return error;
 }
 
+static bool
+is_used(enum hook_role role, unsigned use)
+{
+	if (roles[role].only && !(roles[role].only & use))
+		return false;
+	return !(roles[role].once && use & HOOKS_AGAIN);
+}
+
 /* Of the programs that have points. */
 static void
 load_none(const struct hooks *hooks)
 {
 	for (const struct hook *hook = hooks_known; hook < hooks_known + HOOKS; hook++)
 		for (int i = 0; i < HOOK_TIERS * SIDES; i++) {
-			struct bpf_program *program =
-			    program_of(hooks, hook, (enum hook_tier)(i / SIDES), i % SIDES);
+			struct bpf_program *program = program_of(hooks, hook,
+			    (enum hook_tier)(i / SIDES), i % SIDES);
 
 			if (program)
 				bpf_program__set_autoload(program, false);
@@ -137,7 +148,7 @@ load_none(const struct hooks *hooks)
 }
 
 int
-hooks_choose(struct hooks *hooks, struct bpf_object *object, enum hook_tier tier, bool target,
+hooks_choose(struct hooks *hooks, struct bpf_object *object, enum hook_tier tier, unsigned use,
     enum hook_role *missing)
 {
 	*hooks = (struct hooks){ .object = object, .tier = tier };
@@ -145,7 +156,7 @@ hooks_choose(struct hooks *hooks, struct bpf_object *object, enum hook_tier tier
 	for (int role = 0; role < ROLES; role++) {
 		int error;
 
-		if (roles[role].targets && !target)
+		if (!is_used((enum hook_role)role, use))
 			continue;
 		error = choose(hooks, (enum hook_role)role);
 		if (!error || (error == ESRCH && !(roles[role].needed & 1U << tier)))
@@ -195,23 +206,57 @@ hooks_detach(struct hooks *hooks)
 	}
 }
 
-uint64_t
-hooks_missed(const struct hooks *hooks)
+/* What the kernel did not show the program of ROLE at SIDE. */
+static uint64_t
+missed_by(const struct hooks *hooks, enum hook_role role, int side)
 {
-	uint64_t missed = 0;
+	const struct hook *hook = hooks->chosen[role];
+	struct bpf_program *program = hook ? program_of(hooks, hook, hooks->tier, side) : NULL;
+	struct bpf_prog_info info = { 0 };
+	__u32 size = sizeof info;
 
-	for (int i = 0; i < 2 * ROLES; i++) {
-		const struct hook *hook = hooks->chosen[i / 2];
-		struct bpf_prog_info info = { 0 };
-		__u32 size = sizeof info;
-		struct bpf_program *program;
+	if (!program || bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) != 0)
+		return 0;
+	return info.recursion_misses;
+}
 
-		if (!hook || !(program = program_of(hooks, hook, hooks->tier, i % 2)))
-			continue;
-		if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) == 0)
-			missed += info.recursion_misses;
+static uint64_t
+least(uint64_t one, uint64_t other)
+{
+	return one < other ? one : other;
+}
+
+uint64_t
+hooks_missed(const struct hooks *hooks, bool once)
+{
+	uint64_t sum = 0;
+
+	for (int role = 0; role < ROLES; role++)
+		if (!once || roles[role].once)
+			sum += missed_by(hooks, (enum hook_role)role, START) +
+			    missed_by(hooks, (enum hook_role)role, END);
+	return sum;
+}
+
+static uint64_t
+missed_by_both(const struct hooks sets[2], enum hook_role role, int side)
+{
+	return least(missed_by(&sets[0], role, side), missed_by(&sets[1], role, side));
+}
+
+uint64_t
+hooks_missed_by_both(const struct hooks sets[2])
+{
+	uint64_t sum = 0;
+
+	for (int role = 0; role < ROLES; role++) {
+		uint64_t start = missed_by_both(sets, (enum hook_role)role, START);
+		uint64_t end = missed_by_both(sets, (enum hook_role)role, END);
+
+		/* of a read either side will do: see bpf/reading.h */
+		sum += role == ROLE_READ || role == ROLE_SPLICE ? least(start, end) : start + end;
 	}
-	return missed;
+	return sum;
 }
 
 const char *

@@ -33,17 +33,21 @@ struct hook;
 struct hooks {
 	struct bpf_object *object;
 	enum hook_tier tier;
-	const struct hook *chosen[ROLES];   /* NULL: the role is not needed, or not there */
+	const struct hook *chosen[ROLES];  /* NULL: the role is not needed, or not there */
 	struct bpf_link *links[2 * ROLES]; /* at the start and the end of each */
+};
+
+enum hooks_use {
+	HOOKS_TARGETS = 1, /* processes are followed: some roles are there only for that */
+	HOOKS_AGAIN = 2,   /* a second set of the same programs, of those that bear it */
 };
 
 /*
  * Chooses a point for each role of TIER that OBJECT, not loaded yet, has a program for, and
- * marks the programs to be loaded; roles that only following processes takes are left out
- * without TARGET. -1 with the errno and *MISSING, the role that has none: EOPNOTSUPP where
+ * marks the programs to be loaded. -1 with the errno and *MISSING, the role that has none: EOPNOTSUPP where
  * the kernel has no such point.
  */
-int hooks_choose(struct hooks *hooks, struct bpf_object *object, enum hook_tier tier, bool target,
+int hooks_choose(struct hooks *hooks, struct bpf_object *object, enum hook_tier tier, unsigned use,
     enum hook_role *missing);
 
 /* Attaches what was chosen, once OBJECT is loaded; -1 with errno and *FAILED. */
@@ -52,9 +56,12 @@ int hooks_attach(struct hooks *hooks, enum hook_role *failed);
 /* Detaches everything. */
 void hooks_detach(struct hooks *hooks);
 
-/* Events that the kernel did not show a program, since another was at work on that
- * processor. */
-uint64_t hooks_missed(const struct hooks *hooks);
+/* Events that the kernel did not show a program, since another of the kind was at work on that
+ * processor; with ONCE only those of roles that no second set has. */
+uint64_t hooks_missed(const struct hooks *hooks, bool once);
+
+/* Events that neither of two sets saw, at most. */
+uint64_t hooks_missed_by_both(const struct hooks sets[2]);
 
 /* What a role is, for people. */
 const char *hooks_role(enum hook_role role);

@@ -38,6 +38,7 @@ struct out_field {
 	const char *metric; /* after "hotset_"; NULL: not a metric. A string: the label's name */
 	bool counts;        /* a sum that a running tool reports as METRIC_total */
 	const char *help;
+	bool estimate; /* not known: text says so behind each figure, as names do elsewhere */
 };
 
 /* One column of text; a positive width aligns right, a negative one left. */
@@ -52,6 +53,8 @@ struct out_table {
 	const struct out_field *fields;
 	int count;
 	const struct out_column *columns;
+	const struct out_table *also; /* of another mode of the tool, for --help; NULL: none */
+	const char *mode;             /* what it is called there */
 };
 
 struct out_value {

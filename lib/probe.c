@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "descend.h"
@@ -39,12 +40,16 @@ static const struct {
 	[HOOK_TRACED] = { PROBE_TRACEPOINT, "tracepoint", "tracepoints" },
 };
 
+#define SETS 2
+
 struct probe {
 	struct bpf_object *object;
-	struct hooks hooks;
+	struct bpf_object *again; /* the second set: see full.h; NULL: not needed */
+	struct hooks hooks[SETS];
 	struct state *state; /* the programs' variables, NULL before they are loaded */
 	struct bpf_link *look;
 	struct bpf_link *sweep; /* NULL where its program is run directly */
+	enum programs which;
 	unsigned ledger_size;
 	int processors;
 };
@@ -187,7 +192,7 @@ iterate(struct bpf_link *link)
 static int
 look(const struct probe *probe)
 {
-	if (probe->hooks.tier == HOOK_TRACED && run_program(probe, "look_at_seats") < 0)
+	if (probe->hooks[0].tier == HOOK_TRACED && run_program(probe, "look_at_seats") < 0)
 		return -1;
 	return iterate(probe->look);
 }
@@ -195,10 +200,12 @@ look(const struct probe *probe)
 static int
 attach_all(struct probe *probe, struct probe_reason *reason)
 {
-	enum hook_role failed;
+	for (int set = 0; set < SETS; set++) {
+		enum hook_role failed;
 
-	if (hooks_attach(&probe->hooks, &failed) < 0) {
-		explain(reason, "cannot attach to %s: %s", hooks_point(&probe->hooks, failed),
+		if (hooks_attach(&probe->hooks[set], &failed) == 0)
+			continue;
+		explain(reason, "cannot attach to %s: %s", hooks_point(&probe->hooks[set], failed),
 		    strerror(errno));
 		return -1;
 	}
@@ -229,21 +236,25 @@ map_state(struct probe *probe, struct probe_reason *reason)
 static void
 unload(struct probe *probe)
 {
-	hooks_detach(&probe->hooks);
+	for (int set = 0; set < SETS; set++)
+		hooks_detach(&probe->hooks[set]);
 	bpf_link__destroy(probe->look);
 	bpf_link__destroy(probe->sweep);
 	if (probe->state)
 		munmap(probe->state, sizeof *probe->state);
 	bpf_object__close(probe->object);
+	bpf_object__close(probe->again);
+	memset(probe->hooks, 0, sizeof probe->hooks);
+	probe->object = probe->again = NULL;
 	probe->look = probe->sweep = NULL;
 	probe->state = NULL;
-	probe->object = NULL;
 }
 
 /* Opens the object for this kernel, and chooses its points of TIER. */
 static int
 open_object(struct probe *probe, enum hook_tier tier, bool target, struct probe_reason *reason)
 {
+	unsigned use = target ? HOOKS_TARGETS : 0;
 	enum hook_role missing;
 
 	for (int which = 0; which < PROGRAMS; which++) {
@@ -252,8 +263,10 @@ open_object(struct probe *probe, enum hook_tier tier, bool target, struct probe_
 			explain(reason, "cannot open the BPF programs: %s", strerror(errno));
 			return -1;
 		}
-		if (hooks_choose(&probe->hooks, probe->object, tier, target, &missing) == 0)
+		if (hooks_choose(&probe->hooks[0], probe->object, tier, use, &missing) == 0) {
+			probe->which = (enum programs)which;
 			return 0;
+		}
 		/* the first complaint is of the newer kernels' object, and tells more */
 		if (which == 0 || errno != EOPNOTSUPP)
 			explain_missing(reason, missing, tier);
@@ -262,16 +275,93 @@ open_object(struct probe *probe, enum hook_tier tier, bool target, struct probe_
 	return -1;
 }
 
+/* Whether the kernel may preempt programs of TIER: those of kprobes it never does, and no
+ * program where it was built to preempt none of its own code. */
+static bool
+is_preempted(enum hook_tier tier)
+{
+	struct utsname kernel;
+
+	return tier == HOOK_FULL && uname(&kernel) == 0 && strstr(kernel.version, "PREEMPT");
+}
+
+static int
+set_constants(struct bpf_object *object, const struct settings *settings)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(object, ".rodata");
+	int error = bpf_map__set_initial_value(map, settings, sizeof *settings);
+
+	errno = -error;
+	return error ? -1 : 0;
+}
+
+static void
+leave_out(struct bpf_object *object, const char *name)
+{
+	struct bpf_program *program = bpf_object__find_program_by_name(object, name);
+
+	if (program)
+		bpf_program__set_autoload(program, false);
+}
+
+/* Has AGAIN use the maps of the first set, but for the constants. */
+static int
+share_maps(struct probe *probe)
+{
+	struct bpf_map *map;
+
+	bpf_object__for_each_map(map, probe->again)
+	{
+		const char *name = bpf_map__name(map);
+		int error = strstr(name, ".rodata") ? 0
+						    : bpf_map__reuse_fd(map, map_fd(probe, name));
+
+		errno = -error;
+		if (error)
+			return -1;
+	}
+	return 0;
+}
+
+/* Loads the same programs once more. */
+static int
+load_again(struct probe *probe, bool target, struct probe_reason *reason)
+{
+	const struct settings settings = { .twice = true, .second = true };
+	unsigned use = HOOKS_AGAIN | (target ? HOOKS_TARGETS : 0);
+	enum hook_role missing;
+	int error;
+
+	probe->again = programs_open(probe->which);
+	if (!probe->again || set_constants(probe->again, &settings) < 0 || share_maps(probe) < 0 ||
+	    hooks_choose(&probe->hooks[1], probe->again, probe->hooks[0].tier, use, &missing) < 0) {
+		explain(reason, "cannot open the BPF programs twice: %s", strerror(errno));
+		return -1;
+	}
+	leave_out(probe->again, "look_at_seats");
+	leave_out(probe->again, "look");
+	leave_out(probe->again, "sweep");
+	error = bpf_object__load(probe->again);
+	if (error < 0)
+		explain_load(reason, -error);
+	return error;
+}
+
 static int
 load(struct probe *probe, enum hook_tier tier, bool target, struct probe_reason *reason)
 {
+	const struct settings settings = { .twice = is_preempted(tier) };
 	int error;
 
 	if (open_object(probe, tier, target, reason) < 0)
 		return -1;
+	if (set_constants(probe->object, &settings) < 0) {
+		explain(reason, "cannot open the BPF programs: %s", strerror(errno));
+		return -1;
+	}
 	size_ledger(probe);
-	if (tier != HOOK_TRACED && program_named(probe, "look_at_seats"))
-		bpf_program__set_autoload(program_named(probe, "look_at_seats"), false);
+	if (tier != HOOK_TRACED)
+		leave_out(probe->object, "look_at_seats");
 	error = bpf_object__load(probe->object);
 	if (error < 0) {
 		explain_load(reason, -error);
@@ -280,6 +370,8 @@ load(struct probe *probe, enum hook_tier tier, bool target, struct probe_reason 
 	if (map_state(probe, reason) < 0)
 		return -1;
 	probe->state->has_target = target;
+	if (settings.twice && load_again(probe, target, reason) < 0)
+		return -1;
 	if (attach_all(probe, reason) < 0)
 		return -1;
 	/* the programs know their own address after a look */
@@ -463,9 +555,7 @@ look_and_sweep(struct probe *probe)
 int
 probe_settle(struct probe *probe)
 {
-	if (probe->state->set_aside)
-		return look_and_sweep(probe);
-	return probe->hooks.tier == HOOK_TRACED ? look(probe) : 0;
+	return probe->state->set_aside ? look_and_sweep(probe) : look(probe);
 }
 
 void
@@ -510,26 +600,32 @@ probe_pending(const struct probe *probe)
 uint64_t
 probe_missed(const struct probe *probe)
 {
-	return hooks_missed(&probe->hooks);
+	return hooks_missed(&probe->hooks[0], probe->again != NULL);
+}
+
+uint64_t
+probe_doubtful(const struct probe *probe)
+{
+	return probe->again ? hooks_missed_by_both(probe->hooks) : 0;
 }
 
 bool
 probe_counts(const struct probe *probe, enum counter counter)
 {
-	return counter != STALLS || probe->hooks.tier != HOOK_TRACED;
+	return counter != STALLS || probe->hooks[0].tier != HOOK_TRACED;
 }
 
 const char *
 probe_tier(const struct probe *probe)
 {
-	return tiers[probe->hooks.tier].name;
+	return tiers[probe->hooks[0].tier].name;
 }
 
 int
 probe_describe(const struct probe *probe, char *text, size_t size)
 {
 	return snprintf(text, size, "exact: %s tier (%s), reads by %s", probe_tier(probe),
-	    tiers[probe->hooks.tier].means, hooks_point(&probe->hooks, ROLE_READ));
+	    tiers[probe->hooks[0].tier].means, hooks_point(&probe->hooks[0], ROLE_READ));
 }
 
 const char *
@@ -537,6 +633,6 @@ probe_role(const struct probe *probe, int role, const char **point)
 {
 	if (role >= ROLES)
 		return NULL;
-	*point = hooks_point(&probe->hooks, (enum hook_role)role);
+	*point = hooks_point(&probe->hooks[0], (enum hook_role)role);
 	return hooks_role((enum hook_role)role);
 }

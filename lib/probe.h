@@ -61,6 +61,10 @@ uint64_t probe_pending(const struct probe *probe);
  * work on that processor. */
 uint64_t probe_missed(const struct probe *probe);
 
+/* Events that neither of two sets of programs may have seen, at most; but for few each was
+ * seen by one of them. */
+uint64_t probe_doubtful(const struct probe *probe);
+
 /* Makes room in the ledger where it has become scarce; to be called now and then. */
 void probe_tidy(struct probe *probe);
 

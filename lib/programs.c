@@ -8,11 +8,10 @@
 #include <zlib.h>
 
 /* PACKED(NAME): build/obj/NAME.bpf.o.gz, as name_packed up to name_packed_end. */
-#define PACKED(name)                                                     \
-	__asm__(".section .rodata\n" #name "_packed:\n"                  \
-		".incbin \"" HOTSET_OBJECTS "/" #name ".bpf.o.gz\"\n"    \
-		#name "_packed_end:\n"                                   \
-		".previous\n");                                          \
+#define PACKED(name)                                                                               \
+	__asm__(".section .rodata\n" #name "_packed:\n"                                            \
+		".incbin \"" HOTSET_OBJECTS "/" #name ".bpf.o.gz\"\n" #name "_packed_end:\n"       \
+		".previous\n");                                                                    \
 	extern const unsigned char name##_packed[], name##_packed_end[]
 
 PACKED(pagecache);

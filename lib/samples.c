@@ -8,10 +8,14 @@
 #include "num.h"
 
 /* Columns and keys that matter, in the order of samples.place and samples_row.value. */
-enum { HITS, MISSES, LOST, NUMBERS, TIER = NUMBERS, PLACES };
-static const char *const names[PLACES] = { "hits", "misses", "lost", "tier" };
+enum { HITS, MISSES, LOST, HITS_EST, MISSES_EST, NUMBERS, TIER = NUMBERS, PLACES };
+static const char *const names[PLACES] = { "hits", "misses", "lost", "hits_est", "misses_est",
+	"tier" };
 
-#define BOTH (1U << HITS | 1U << MISSES)
+#define BOTH     (1U << HITS | 1U << MISSES)
+#define BOTH_EST (1U << HITS_EST | 1U << MISSES_EST)
+
+#define MARK "est" /* behind an estimate, in a table for people */
 
 static int
 fail(struct samples *samples, const char *problem)
@@ -61,8 +65,21 @@ next_cell(char **at, enum samples_kind kind)
 	return cell;
 }
 
+/* Cuts the mark off; the place where such a figure belongs. */
 static int
-take_number(struct samples *samples, int place, const char *text)
+place_of_marked(int place, char *text)
+{
+	size_t length = strlen(text), mark = strlen(MARK);
+
+	if ((place != HITS && place != MISSES) || length <= mark ||
+	    strcmp(text + length - mark, MARK) != 0)
+		return place;
+	text[length - mark] = '\0';
+	return place == HITS ? HITS_EST : MISSES_EST;
+}
+
+static int
+take_number(struct samples *samples, int place, char *text)
 {
 	struct samples_row *row = &samples->row;
 
@@ -71,6 +88,7 @@ take_number(struct samples *samples, int place, const char *text)
 	row->seen |= 1U << place;
 	if (!*text || strcmp(text, "-") == 0)
 		return 0;
+	place = place_of_marked(place, text);
 	if (num_count(text, &row->value[place]) < 0)
 		return fail(samples,
 		    errno == ERANGE ? "a figure is too large" : "not a count of pages");
@@ -79,12 +97,11 @@ take_number(struct samples *samples, int place, const char *text)
 }
 
 static int
-take(struct samples *samples, int place, const char *text)
+take(struct samples *samples, int place, char *text)
 {
 	if (place < NUMBERS)
 		return take_number(samples, place, text);
-	/* quoted or not */
-	if (strncasecmp(text + (*text == '\''), "estimate", strlen("estimate")) == 0)
+	if (strcmp(text, "proc") == 0)
 		samples->estimated = true;
 	return 0;
 }
@@ -98,6 +115,12 @@ add_row(struct samples *samples)
 	if ((row.seen & BOTH) != BOTH)
 		return fail(samples, "a sample without hits or misses");
 	samples->rows++;
+	if ((row.known & BOTH) != BOTH && (row.known & BOTH_EST) == BOTH_EST) {
+		samples->estimated = true;
+		row.value[HITS] = row.value[HITS_EST];
+		row.value[MISSES] = row.value[MISSES_EST];
+		row.known |= BOTH;
+	}
 	/* with half of it unknown, the known half says nothing about the ratio */
 	if ((row.known & BOTH) != BOTH)
 		samples->unknown++;
@@ -115,7 +138,7 @@ static bool
 take_heading(struct samples *samples)
 {
 	enum samples_kind kind = strchr(samples->line, '\t') ? SAMPLES_TABS : SAMPLES_BLANKS;
-	int place[PLACES] = { -1, -1, -1, -1 };
+	int place[PLACES] = { -1, -1, -1, -1, -1, -1 };
 	char copy[SAMPLES_LINE];
 	char *at = memcpy(copy, samples->line, samples->length + 1);
 	char *cell;

@@ -10,7 +10,8 @@
  * Sums samples of the hit ratio, fed in pieces of any size, in constant memory.
  * Understood are tables whose heading names the columns HITS and MISSES in any
  * case, between blanks (cachestat's and hitratio's text) or tabs (hitratio's
- * tsv), and records of lines hits=N and misses=N between empty lines (kv).
+ * tsv), and records of lines hits=N and misses=N between empty lines (kv). Of an
+ * estimate, the figures are 123est in text, and else hits_est and misses_est.
  *
  * A row whose hits and misses are "-" or empty is an interval without figures: it
  * counts as unknown and adds nothing. Whatever else is no sample is an error.
@@ -21,21 +22,21 @@
 enum samples_kind { SAMPLES_ANY, SAMPLES_BLANKS, SAMPLES_TABS, SAMPLES_RECORDS };
 
 struct samples_row {
-	uint64_t value[3];
+	uint64_t value[5];
 	unsigned seen, known; /* bit i: of value i */
 };
 
 struct samples {
 	uint64_t hits, misses, lost; /* sums; lost is 0 where no column says */
 	uint64_t rows, unknown;      /* samples; of these, without figures */
-	bool estimated;              /* a sample's tier calls itself an estimate */
+	bool estimated;              /* a sample is an estimate: by its tier or its figures */
 
 	const char *problem; /* of a failed call */
 	uint64_t at;         /* the line that it is about */
 
 	/* private */
 	enum samples_kind kind;
-	int columns, place[4];  /* of the heading; place -1: not there */
+	int columns, place[6];  /* of the heading; place -1: not there */
 	struct samples_row row; /* the record so far */
 	bool overlong, cut;     /* of the line; cut: it holds a NUL */
 	size_t length;

@@ -55,7 +55,7 @@ static const struct out_column columns[] = {
 	{ 0 },
 };
 
-const struct out_table tally_table = { fields, FIELDS, columns };
+const struct out_table tally_table = { .fields = fields, .count = FIELDS, .columns = columns };
 
 void
 tally_file(struct tally *tally, const struct each_file *file)

@@ -42,6 +42,8 @@ put_doubts(const struct verdict *verdict, FILE *stream)
 		fprintf(stream, "; estimate: %" PRIu64 " lost", samples->lost);
 	else if (samples->estimated)
 		fputs("; estimate", stream);
+	if (samples->unknown)
+		fprintf(stream, "; %" PRIu64 " samples without figures", samples->unknown);
 	if (verdict->expected && samples->rows != verdict->expected)
 		fprintf(stream, "; %" PRIu64 " of %" PRIu64 " samples", samples->rows,
 		    verdict->expected);

@@ -70,7 +70,7 @@ verdict_of() {
 verdict_of 123456 1234 0 OK
 verdict_of 123456 23456 1 WARNING
 verdict_of 123456 123456 2 CRITICAL
-hitratio - -
+hitratio 0 0
 run env -i /bin/sh -c "$line"
 like "UNKNOWN" "$status:$err:$out" "3::UNKNOWN: no file reads in 5 s | ratio=U;*"
 

@@ -63,6 +63,7 @@ static const struct name {
 	{ "ENOSYS", ENOSYS },
 	{ "EOPNOTSUPP", EOPNOTSUPP },
 	{ "EPERM", EPERM },
+	{ "NONE", 0 }, /* nothing is done, and called a success */
 };
 
 static int

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "truth.h"
+#include "file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,69 +7,73 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "truth.h"
+
 #define TRIES 50
+#define CHUNK (1 << 20)
+#define RUN   32 /* pages */
 
-_Noreturn void
-broken(const char *what)
+static char data[CHUNK];
+
+static void
+make(struct file *file, const char *path, off_t size)
 {
-	fprintf(stderr, "truth: %s: %s\n", what, strerror(errno));
-	exit(3);
-}
-
-uint32_t
-draw(uint32_t below)
-{
-	static uint64_t state = 88172645463325252ULL;
-
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return (uint32_t)((state >> 16) % below);
-}
-
-void
-file_make(struct file *file, const char *path, off_t size)
-{
-	char data[PAGE];
-	off_t left = size;
-
 	snprintf(file->path, sizeof file->path, "%s", path);
 	file->size = size;
 	file->pages = ((size_t)size + PAGE - 1) / PAGE;
 	file->fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (file->fd < 0)
 		broken(path);
-	memset(data, 'x', sizeof data);
-	for (; left > 0; left -= (off_t)PAGE)
-		if (write(file->fd, data, left < (off_t)PAGE ? (size_t)left : PAGE) < 0)
-			broken(path);
 	file->cached = mmap(NULL, 2 * file->pages + 1, PROT_READ | PROT_WRITE,
 	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (file->cached == MAP_FAILED)
-		broken("mmap");
+	file->before = calloc(1, file->pages + 1);
+	if (file->cached == MAP_FAILED || !file->before)
+		broken("memory");
 }
 
-/* Which pages are in memory, by mincore. */
-static void
-look(const struct file *file, unsigned char *resident)
+void
+file_make(struct file *file, const char *path, off_t size)
+{
+	make(file, path, size);
+	memset(data, 'x', sizeof data);
+	for (off_t left = size; left > 0; left -= CHUNK) {
+		size_t part = left < CHUNK ? (size_t)left : CHUNK;
+
+		if (write(file->fd, data, part) != (ssize_t)part)
+			broken(path);
+	}
+}
+
+void
+file_make_sparse(struct file *file, const char *path, off_t size)
+{
+	make(file, path, size);
+	if (ftruncate(file->fd, size) < 0)
+		broken(path);
+}
+
+/* Which pages are in memory, by mincore; the caller frees it. */
+static unsigned char *
+look(const struct file *file)
 {
 	size_t length = file->pages * PAGE;
 	void *map = mmap(NULL, length, PROT_READ, MAP_SHARED, file->fd, 0);
+	unsigned char *resident = calloc(1, file->pages + 1);
 
-	if (map == MAP_FAILED || mincore(map, length, resident) < 0)
+	if (!resident || map == MAP_FAILED || mincore(map, length, resident) < 0)
 		broken("mincore");
 	munmap(map, length);
 	for (size_t i = 0; i < file->pages; i++)
 		resident[i] &= 1;
+	return resident;
 }
 
-static bool
-is_wanted(const struct file *file, enum state state, size_t page)
+bool
+file_wants(const struct file *file, size_t page)
 {
-	switch (state) {
+	switch (file->state) {
 	case COLD:
 		return false;
 	case WARM:
@@ -84,50 +88,72 @@ is_wanted(const struct file *file, enum state state, size_t page)
 	return false;
 }
 
-/* Page by page and without readahead: large folios would straddle the borders. */
+/* What is wanted and nothing around it, without readahead: large folios would straddle the
+ * borders. */
 static void
-fill(struct file *file, enum state state)
+fill(struct file *file)
 {
-	char data[PAGE];
 	int fd = open(file->path, O_RDONLY | O_CLOEXEC);
+	size_t page = 0;
 
 	if (fd < 0 || posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM) != 0)
 		broken(file->path);
-	for (size_t page = 0; page < file->pages; page++)
-		if (is_wanted(file, state, page) && pread(fd, data, PAGE, (off_t)(page * PAGE)) < 0)
+	while (page < file->pages) {
+		size_t end = page;
+
+		while (end < file->pages && end - page < RUN && file_wants(file, end))
+			end++;
+		if (end == page)
+			page++;
+		else if (pread(fd, data, (end - page) * PAGE, (off_t)(page * PAGE)) < 0)
 			broken(file->path);
+		else
+			page = end;
+	}
 	close(fd);
 }
 
 static bool
-is_in_state(const struct file *file, enum state state, const unsigned char *resident)
+is_in_state(const struct file *file, const unsigned char *resident)
 {
 	for (size_t page = 0; page < file->pages; page++)
-		if (resident[page] != is_wanted(file, state, page))
+		if (resident[page] != file_wants(file, page))
 			return false;
 	return true;
+}
+
+/* One try. */
+static bool
+set(struct file *file)
+{
+	unsigned char *resident;
+	bool done;
+
+	/* pages that were read lately may be held by a processor's batch */
+	posix_fadvise(file->fd, 0, 0, POSIX_FADV_DONTNEED);
+	resident = look(file);
+	done = !memchr(resident, 1, file->pages);
+	free(resident);
+	if (!done)
+		return false;
+	if (file->state == COLD)
+		return true;
+	fill(file);
+	resident = look(file);
+	done = is_in_state(file, resident);
+	free(resident);
+	return done;
 }
 
 void
 file_set(struct file *file, enum state state)
 {
-	unsigned char *resident = calloc(1, file->pages + 1);
-
 	file->state = state;
-	if (!resident || fsync(file->fd) < 0)
+	if (fsync(file->fd) < 0)
 		broken(file->path);
 	for (int i = 0; i < TRIES; i++) {
-		/* pages that were read lately may be held by a processor's batch */
-		posix_fadvise(file->fd, 0, 0, POSIX_FADV_DONTNEED);
-		look(file, resident);
-		if (!memchr(resident, 1, file->pages)) {
-			fill(file, state);
-			look(file, resident);
-		}
-		if (is_in_state(file, state, resident)) {
-			free(resident);
+		if (set(file))
 			return;
-		}
 		usleep(20000);
 	}
 	errno = EAGAIN;
@@ -137,47 +163,35 @@ file_set(struct file *file, enum state state)
 bool
 file_holds(struct file *file)
 {
-	unsigned char *resident = calloc(1, file->pages + 1);
-	bool holds;
-
-	if (!resident)
-		broken("memory");
-	look(file, resident);
-	holds = is_in_state(file, file->state, resident);
+	free(file->before);
+	file->before = look(file);
 	for (size_t page = 0; page < file->pages; page++)
-		file->cached[page] = resident[page];
-	free(resident);
-	return holds;
+		file->cached[page] = file->before[page];
+	return is_in_state(file, file->before);
 }
 
 bool
 file_kept(struct file *file)
 {
-	unsigned char *resident = calloc(1, file->pages + 1);
+	unsigned char *resident = look(file);
 	bool kept = true;
 
-	if (!resident)
-		broken("memory");
-	look(file, resident);
 	for (size_t page = 0; page < file->pages; page++)
 		kept = kept && (resident[page] || !file->cached[page]);
 	free(resident);
 	return kept;
 }
 
-void
-file_accessed(struct file *file, struct truth *truth, off_t offset, ssize_t length)
+size_t
+file_filled(const struct file *file)
 {
-	if (length < 0)
-		broken(file->path);
-	if (length == 0)
-		return;
-	for (off_t page = offset / (off_t)PAGE; page <= (offset + length - 1) / (off_t)PAGE;
-	     page++) {
-		truth->accesses++;
-		if (!atomic_exchange(&file->cached[page], 1))
-			truth->misses++;
-	}
+	unsigned char *resident = look(file);
+	size_t filled = 0;
+
+	for (size_t page = 0; page < file->pages; page++)
+		filled += resident[page] && !file->before[page];
+	free(resident);
+	return filled;
 }
 
 void

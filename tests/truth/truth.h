@@ -2,88 +2,84 @@
 #ifndef HOTSET_TRUTH_H
 #define HOTSET_TRUTH_H
 
+/*
+ * Workloads whose page cache hits and misses are known by construction: a file is
+ * brought into a known state, mincore confirms it, and every access is counted page
+ * by page as it returns.
+ */
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-/*
- * Workloads whose page cache hits and misses are known by construction: a file is
- * brought into a known state, mincore confirms it, and every access is counted page
- * by page as it returns.
- */
-
-#define PAGE ((size_t)4096)
+#include "file.h"
 
 /* What must have been counted; shared between the processes of one case. */
 struct truth {
-	atomic_ullong accesses, misses;
-	atomic_ullong unsure; /* pages that calls which were cut off asked for */
+	atomic_ullong accesses, misses; /* of reads */
+	atomic_ullong unsure;           /* pages that calls which were cut off asked for */
+	atomic_ullong touched;          /* first touches, by a mapping, of absent pages */
+	atomic_ullong faults, major;    /* by getrusage */
+	atomic_bool order_0;            /* no page that was touched is of a large folio */
+	atomic_ullong filled;           /* pages in memory after, but not before */
+	atomic_ullong fills;            /* not a truth: what was counted, to compare with it */
+	char reason[200];               /* of a case that was skipped */
 };
-
-enum state {
-	COLD,
-	WARM,
-	HALF,      /* the first half is in memory */
-	EVERY_4TH, /* every fourth page is */
-	MIXED,     /* half of the pages, at random */
-};
-
-/* A file of the case, and which of its pages are in memory or have been accessed. */
-struct file {
-	char path[4096];
-	int fd;
-	size_t pages; /* of the file as it was made; room for twice as many */
-	off_t size;
-	enum state state;
-	atomic_uchar *cached; /* shared between processes */
-};
-
-/* Makes PATH with PAGES pages of data. */
-void file_make(struct file *file, const char *path, off_t size);
-
-/* Brings the file into STATE and confirms it; the caller may read through fd then. */
-void file_set(struct file *file, enum state state);
-
-/* Whether memory still holds what file_set left; takes the truth from mincore. */
-bool file_holds(struct file *file);
-
-/* Whether what was in memory or was accessed is still there; it was evicted in between
- * where not, and the truth is unknown. */
-bool file_kept(struct file *file);
-
-/* Bytes OFFSET up to OFFSET + LENGTH of FILE were read. */
-void file_accessed(struct file *file, struct truth *truth, off_t offset, ssize_t length);
-
-void file_remove(struct file *file);
 
 /* What of hitratio's figures the truth settles. */
 enum checks {
 	MISSES = 1,
 	HITS = 2,
 	EXACT = MISSES | HITS,
-	FAULT_MISSES = 4, /* instead of misses: mapped files */
 	/*
-	 * Nine in ten of what the other two do not settle, and never more than there
-	 * were: the kernel reports nothing at all of a read that is cut off at a page
-	 * which somebody is just bringing in or writing.
+	 * Where there are but tracepoints, nine in ten, and never more than there were: the
+	 * kernel reports nothing at all of a read that is cut off at a page which
+	 * somebody is just bringing in or writing.
 	 */
-	MOST = 8,
-	/* Where each call knows whether it was cut off: wrong by no more than the pages
-	 * that those asked for. One that is not shown may be missing, and the one before
-	 * it, if cut off too, is then taken for whole. */
-	WHOLE_CALLS = 16,
+	MOST = 4,
+	/* Where there are but tracepoints, and each call knows whether it was cut off: wrong by
+	 * no more than the pages that those asked for. One that is not shown may be missing, and
+	 * the one before it, if cut off too, is then taken for whole. */
+	WHOLE_CALLS = 8,
+	/* Without readahead every miss found no page, and of what is in memory none did. */
+	STALLS = 16,
+	FILLS = 32, /* what is in memory after, and was not before */
+	/* Mapped files. */
+	FAULTS = 64,
+	FAULT_MISSES = 128,
+	/* Whether a piece that was read and could not be sent is counted depends on the tier:
+	 * misses may be more, by UNSURE at most. */
+	STANDING = 1024,
+	/*
+	 * With readahead, which of the pages that a fault finds were filled and which were mapped
+	 * around an earlier one is a matter of time. A major fault brought its page in or waited
+	 * for it, so it is a miss; every miss is a fault; and what was touched was
+	 * mapped by one or the other. But no tracepoint tells that a fault maps all of a
+	 * large folio (finish_fault, 6.18).
+	 */
+	FAULT_BOUND = 256,
+	/* A program that is started: how often the kernel looks at its head depends on the
+	 * kernel, once or twice. */
+	HEAD_BOUND = 512,
+};
+
+enum flags {
+	NAMED_ONLY = 1, /* runs only where it is asked for by its name */
+	RECLAIM = 2,    /* that pages are reclaimed meanwhile is the point, or does no harm */
+	LOOKED_AT = 4,  /* hitratio takes figures while it runs, not only at rest */
 };
 
 /* What a case works with. */
 struct work {
+	const struct workload *load;
 	const char *folder;
 	size_t pages;
 	struct file file;
 	struct file *others; /* further files of the case, in their own states */
 	size_t other_count;
 	struct truth *truth;
+	bool map_random; /* mappings go without readahead */
 };
 
 struct workload {
@@ -92,25 +88,29 @@ struct workload {
 	enum state state;
 	void (*prepare)(struct work *work); /* after the file is made; may be NULL */
 	void (*run)(struct work *work);
+	int flags;
+	const struct product *product; /* NULL for all but those of cases/product.c */
 };
-
-extern const struct workload workloads[]; /* ends with a NULL name */
 
 /* Ends the program: the workload itself went wrong. */
 _Noreturn void broken(const char *what);
 
+/* Ends the case: it cannot be done here. */
+_Noreturn void skip(struct work *work, const char *reason);
+
+/* Writes TEXT into the file PATH, one of the kernel's; false where that cannot be done. */
+bool put_text(const char *path, const char *text);
+
+/* Adds COUNT further files, not yet made. */
+struct file *add_others(struct work *work, size_t count);
+
 /* Pseudo-random, the same in each run. */
 uint32_t draw(uint32_t below);
 
-/* Reads by io_uring: COUNT requests of SIZE bytes at OFFSETS, DEPTH at once; false where the
- * kernel has none. */
-struct uring_job {
-	const off_t *offsets;
-	size_t count, size;
-	unsigned depth;
-	bool async;
-	void (*meanwhile)(struct work *work); /* done while requests go on; may be NULL */
-};
-bool uring_read(struct work *work, const struct uring_job *job);
+/* Bytes OFFSET up to OFFSET + LENGTH of FILE were read. */
+void file_accessed(struct file *file, struct truth *truth, off_t offset, ssize_t length);
+
+/* A page of FILE was touched through a mapping. */
+void file_touched(struct file *file, struct truth *truth, size_t page);
 
 #endif

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "truth.h"
-
 #include <errno.h>
 #include <linux/io_uring.h>
 #include <stdlib.h>
@@ -8,6 +6,8 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "ways.h"
 
 struct ring {
 	int fd;
@@ -86,22 +86,23 @@ ring_enter(const struct ring *ring, unsigned submit, unsigned await)
 		broken("io_uring_enter");
 }
 
-bool
-uring_read(struct work *work, const struct uring_job *job)
+void
+way_uring(struct work *work, const struct job *job)
 {
 	struct ring ring;
-	char *buffer = malloc(job->size);
 	size_t put = 0, reaped = 0;
+	void *data;
 
-	if (!buffer)
+	if (posix_memalign(&data, PAGE, job->size) != 0)
 		broken("memory");
+	memset(data, 0, job->size); /* see the case "O_DIRECT" */
 	if (!ring_open(&ring, job->depth))
-		return false;
+		skip(work, "the kernel has no io_uring");
 	while (reaped < job->count) {
 		unsigned fresh = 0;
 
 		for (; put < job->count && put - reaped < job->depth; put++, fresh++)
-			ring_put(&ring, work->file.fd, buffer, job->size, job->offsets[put],
+			ring_put(&ring, work->file.fd, data, job->size, job->offsets[put],
 			    job->async);
 		if (job->meanwhile) {
 			ring_enter(&ring, fresh, 0);
@@ -112,6 +113,5 @@ uring_read(struct work *work, const struct uring_job *job)
 		reaped += ring_reap(&ring, &work->file, work->truth);
 	}
 	close(ring.fd);
-	free(buffer);
-	return true;
+	free(data);
 }

@@ -127,9 +127,13 @@ estimates(void)
 		bool estimated;
 	} cases[] = {
 		{ "hits\tmisses\ttier\n1\t1\texact: tracepoints\n", false },
-		{ "hits\tmisses\ttier\n1\t1\testimate: /proc\n", true },
-		{ "hits=1\nmisses=1\ntier='estimate: /proc'\n", true },
+		{ "hits\tmisses\ttier\n1\t1\tproc\n", true },
+		{ "hits=\nmisses=\ntier=proc\n", true },
 		{ "hits=1\nmisses=1\ntier=exact\n", false },
+		{ "HITS MISSES\n1est 2est\n", true },
+		{ "HITS MISSES\n1 2\n", false },
+		{ "hits=\nmisses=\nhits_est=1\nmisses_est=2\n", true },
+		{ "hits=3\nmisses=4\nhits_est=1\nmisses_est=2\n", false },
 	};
 	struct samples got;
 
@@ -140,6 +144,12 @@ estimates(void)
 			got.estimated == cases[i].estimated,
 		    "tier");
 	}
+	sums("estimates, text", "HITS MISSES RATIO\n1est 2est 33.33%est\n- 5est -\n",
+	    (struct sums){ 1, 2, 0, 2, 1 });
+	sums("estimates, tsv", "hits\tmisses\thits_est\tmisses_est\n\t\t3\t4\n\t\t\t4\n",
+	    (struct sums){ 3, 4, 0, 2, 1 });
+	fails("HITS MISSES\nest 2est\n", 2, "not a count of pages");
+	fails("HITS MISSES\n1est 2estest\n", 2, "not a count of pages");
 }
 
 /* Lines longer than any sample, NUL bytes: skipped before the heading, refused after. */

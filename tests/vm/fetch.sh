@@ -3,8 +3,9 @@
 #
 # fetch.sh SUITE FOLDER
 # Brings the newest cloud kernel of a Debian suite into FOLDER: vmlinuz, lib/modules, and
-# in `version` what it is. Nothing is fetched that is there already; where the archive
-# cannot be reached, what was fetched before stays in use.
+# in `version` what it is. Nothing is fetched that is there already, and the archive is
+# asked once in half a day (remove `checked` to ask at once); where it cannot be reached,
+# what was fetched before stays in use.
 
 set -eu
 export LC_ALL=C
@@ -33,17 +34,23 @@ depends()
 
 old()
 {
-	[ -f "$folder/version" ] || die "$suite: $*"
+	[ -f "$folder/version" ] || die "$suite: $*, and no kernel was fetched before"
 	echo "vm: $suite: $*; $(cat "$folder/version") is used" >&2
 	exit 0
 }
 
+[ -z "$(find "$folder/checked" -mmin -720 2>/dev/null)" ] || [ ! -f "$folder/version" ] || exit 0
 rm -rf "$apt"
 write_parts deb "$suite" || old "apt has no Debian entry to start from"
-private_apt apt-get update >"$folder/log" 2>&1 || old "the package lists cannot be fetched"
+private_apt apt-get -o Acquire::Retries=1 -o Acquire::http::Timeout=20 \
+	-o Acquire::https::Timeout=20 update >"$folder/log" 2>&1 || old "the package lists cannot be fetched"
 image=$(depends linux-image-cloud-amd64 'linux-image-[0-9].*')
 [ -n "$image" ] || old "no kernel in the package lists"
-[ "$(cat "$folder/version" 2>/dev/null)" != "$image" ] || exit 0
+[ "$(cat "$folder/version" 2>/dev/null)" != "$image" ] || {
+	touch "$folder/checked"
+	rm -rf "$apt"
+	exit 0
+}
 
 # from 7.2 on the image package is empty and the parts lie in packages of their own
 parts_of=$(depends "$image" 'linux-\(binary\|modules\)-.*')
@@ -71,3 +78,4 @@ depmod -b "$folder" "$(ls "$folder/lib/modules")" 2>>"$folder/log" # misses modu
 mv "$new/sha256" "$folder/sha256"
 rm -rf "$new" "$apt"
 echo "$image" >"$folder/version"
+touch "$folder/checked"

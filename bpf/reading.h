@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTSET_READING_H
+#define HOTSET_READING_H
+
+/*
+ * Calls of read and splice, as the full tier sees them begin and end. Events come once
+ * from each set of programs (see full.h), or from one only, or from none. A call whose end
+ * nobody saw is recovered from what the task has been given by the time that it reads
+ * again, ends, or hitratio looks.
+ */
+#include "reader.h"
+
+#ifdef BEFORE_FOLIOS
+/* One set, and never preempted: nothing is seen twice, or missed. */
+static inline struct given
+given_now(void)
+{
+	return (struct given){ 0 };
+}
+#else
+static inline struct given
+given_to(const struct task_struct *task)
+{
+	/* the calls first: an end that has been seen is noted before they grow */
+	__u64 calls = *(volatile __u64 *)&task->ioac.syscr;
+
+	return (struct given){ *(volatile __u64 *)&task->ioac.rchar, calls };
+}
+
+static inline struct given
+given_now(void)
+{
+	return given_to(current_task());
+}
+
+/* Whether the kernel keeps the figures for what TASK reads: not for io_uring and for its own
+ * threads. */
+static inline bool
+has_figures(const struct task_struct *task)
+{
+	return !task->io_uring && !(task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER));
+}
+
+/* Counts what READING, of a TASK that has been given NOW, came to; unless another does so at
+ * this moment. */
+static inline void
+recover_reading(struct reading *reading, const struct given *now, const struct task_struct *task)
+{
+	struct reading copy = *reading;
+	__u64 end = copy.call_start + (now->bytes - copy.given.bytes);
+	bool target;
+
+	if (!copy.cache.mapping ||
+	    __sync_val_compare_and_swap(&reading->cache.mapping, copy.cache.mapping, 0) !=
+		copy.cache.mapping)
+		return;
+	if (!state.counting)
+		return;
+	target = is_target(task->tgid);
+	if (!has_figures(task) || now->calls - copy.given.calls != 1) {
+		count(UNSEEN, 1, target);
+		return;
+	}
+	count(STALLS, copy.stalls, target);
+	if (end > copy.position)
+		count_accesses(&copy.cache, copy.position >> PAGE_SHIFT, size_pages(end),
+		    copy.began, target);
+}
+
+/* What of TASK's calls has returned unseen. */
+static inline void
+recover_returned(struct reader *reader, struct task_struct *task)
+{
+	struct given now = given_to(task);
+
+	for (int i = 0; i < 2; i++) {
+		struct reading *reading = &reader->readings[i];
+
+		if (*(volatile __u64 *)&reading->cache.mapping && reading->given.calls != now.calls)
+			recover_reading(reading, &now, task);
+	}
+}
+#endif
+
+static inline struct reading *
+reading_of(struct reader *reader, __u64 mapping)
+{
+	for (int i = 0; i < 2; i++)
+		if (reader->readings[i].cache.mapping == mapping)
+			return &reader->readings[i];
+	return NULL;
+}
+
+/* A place for a call that begins. One that is there belongs to a call around this one, or
+ * its end was not seen. */
+static inline struct reading *
+reading_place(struct reader *reader, __u64 mapping, __u64 position, const struct given *now)
+{
+	struct reading *reading = reading_of(reader, mapping);
+
+	if (!reading) {
+		reading = &reader->readings[0];
+		if (reading->cache.mapping && reading->given.calls == now->calls)
+			reading = &reader->readings[1];
+	}
+#ifndef BEFORE_FOLIOS
+	if (reading->cache.mapping) {
+		struct task_struct *task = current_task();
+		struct given then = *now;
+
+		/* the next piece of the same splice begins where this one ended */
+		if (then.calls == reading->given.calls) {
+			then.calls++;
+			then.bytes = reading->given.bytes + position - reading->call_start;
+		}
+		recover_reading(reading, &then, task);
+	}
+#endif
+	return reading;
+}
+
+/* A call begins that asks for LENGTH bytes at POSITION. */
+static inline int
+begin_reading(const struct cache *cache, __u64 position, __u64 length)
+{
+	struct reader *reader = reader_wanted();
+	struct given now = given_now();
+	struct reading *reading;
+
+	if (!reader)
+		return 0;
+	reader->preloads = false;
+	reading = reading_of(reader, cache->mapping);
+	if (reading && reading->position == position && reading->given.calls == now.calls &&
+	    settings.twice)
+		return 0; /* the other set has seen it */
+	reading = reading_place(reader, cache->mapping, position, &now);
+	reading->began = *(volatile __u64 *)&state.evictions;
+	reading->first = position >> PAGE_SHIFT;
+	reading->end = size_pages(position + length);
+	reading->stalls = 0;
+	/* the pieces of a sendfile are one call */
+	if (reader->ended.mapping != cache->mapping || reader->ended.given.calls != now.calls)
+		reader->call_start = position;
+	reading->call_start = reader->call_start;
+	reading->position = position;
+	reading->given = now;
+	reading->cache.hint = cache->hint;
+	*(volatile __u64 *)&reading->cache.mapping = cache->mapping;
+	return 0;
+}
+
+/* The end at END of a call for MAPPING, by what the task was given NOW: whether the other
+ * set has seen it. */
+static inline bool
+was_ended(const struct reader *reader, __u64 mapping, __u64 end, const struct given *now)
+{
+	const struct ended *ended = &reader->ended;
+
+	return settings.twice && ended->mapping == mapping && ended->end == end &&
+	    ended->given.calls == now->calls && ended->given.bytes == now->bytes;
+}
+
+/* The call ends that gave BYTES up to END; none or fewer: nothing. */
+static inline int
+end_reading(const struct cache *cache, __u64 end, __s64 bytes)
+{
+	struct reader *reader = reader_of_current(false);
+	struct reading *reading;
+	__u64 began = NO_BEGINNING;
+	struct given now;
+
+	if (!reader)
+		return 0; /* its beginning has complained */
+	now = given_now();
+	reading = reading_of(reader, cache->mapping);
+	if (!reading && was_ended(reader, cache->mapping, end, &now))
+		return 0;
+	if (bytes > 0 && state.counting) {
+		bool target = is_current_target();
+
+		if (reading) {
+			began = reading->began;
+			count(STALLS, reading->stalls, target);
+		}
+		count_accesses(cache, (end - bytes) >> PAGE_SHIFT, size_pages(end), began, target);
+	}
+	reader->ended.mapping = cache->mapping;
+	reader->ended.end = end;
+	reader->ended.given = now;
+	if (reading) /* last: what it took must be gone */
+		*(volatile __u64 *)&reading->cache.mapping = 0;
+	return 0;
+}
+
+/* The task itself has brought in FIRST up to END of MAPPING. */
+static inline void
+note_stall(struct reader *reader, __u64 mapping, __u64 first, __u64 end)
+{
+	struct reading *reading = reading_of(reader, mapping);
+
+	if (!reading)
+		return;
+	if (first < reading->first)
+		first = reading->first;
+	if (end > reading->end)
+		end = reading->end;
+	if (first < end)
+		reading->stalls += end - first;
+}
+
+#endif

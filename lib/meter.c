@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "meter.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "diag.h"
+
+/* Whoever cannot have the truth may want to know that there is less. */
+static void
+offer_estimate(struct probe_reason *reason)
+{
+	size_t length = strlen(reason->text);
+
+	snprintf(reason->text + length, sizeof reason->text - length,
+	    " (--estimate would take what /proc tells)");
+}
+
+int
+meter_open(struct meter *meter, const struct meter_choice *choice, struct probe_reason *reason)
+{
+	bool target = meter->scope == SCOPE_TARGET;
+
+	if (!choice->only) {
+		meter->probe = probe_open(choice->tier, target, reason);
+		if (meter->probe)
+			return 0;
+		if (!choice->estimate) {
+			if (choice->tier == PROBE_ANY)
+				offer_estimate(reason);
+			return -1;
+		}
+		diag_note("%s", reason->text);
+	}
+	meter->estimate = estimate_open("", target, reason->text, sizeof reason->text);
+	return meter->estimate ? 0 : -1;
+}
+
+void
+meter_close(struct meter *meter)
+{
+	probe_close(meter->probe);
+	estimate_close(meter->estimate);
+}
+
+int
+meter_target(struct meter *meter, pid_t pid)
+{
+	return meter->probe ? probe_target(meter->probe, pid)
+			    : estimate_target(meter->estimate, pid);
+}
+
+void
+meter_start(struct meter *meter)
+{
+	if (meter->probe)
+		probe_start(meter->probe);
+}
+
+static void
+describe_probe(const struct probe *probe)
+{
+	char text[200];
+	const char *point, *name;
+
+	probe_describe(probe, text, sizeof text);
+	diag_detail("%s", text);
+	for (int role = 0; (name = probe_role(probe, role, &point)); role++)
+		diag_detail("%s: %s", name, point ? point : "not needed or not in this kernel");
+}
+
+void
+meter_describe(const struct meter *meter)
+{
+	char text[200];
+
+	if (meter->probe) {
+		describe_probe(meter->probe);
+		return;
+	}
+	estimate_describe(meter->estimate, text, sizeof text);
+	diag_note("%s", text);
+}
+
+void
+meter_tidy(struct meter *meter)
+{
+	if (meter->probe)
+		probe_tidy(meter->probe);
+}
+
+const char *
+meter_tier(const struct meter *meter)
+{
+	return meter->probe ? probe_tier(meter->probe) : "proc";
+}
+
+void
+meter_identity(struct meter *meter)
+{
+	struct counters all;
+
+	if (!meter->probe || probe_sums(meter->probe, SCOPE_ALL, &all) < 0)
+		return;
+	diag_detail("fills %llu = misses %llu + fault misses %llu + mapped %llu + waste %llu + "
+		    "pending %llu + lost %llu",
+	    (unsigned long long)all.of[FILLS], (unsigned long long)all.of[MISSES],
+	    (unsigned long long)all.of[FAULT_MISSES], (unsigned long long)all.of[MAPPED],
+	    (unsigned long long)all.of[WASTE], (unsigned long long)probe_pending(meter->probe),
+	    (unsigned long long)all.of[LOST]);
+	diag_detail("%llu events missed, %llu more at most",
+	    (unsigned long long)probe_missed(meter->probe),
+	    (unsigned long long)probe_doubtful(meter->probe));
+}
+
+void
+meter_account(struct meter *meter)
+{
+	struct counters all;
+
+	meter_identity(meter);
+	if (!meter->probe || probe_sums(meter->probe, SCOPE_ALL, &all) < 0)
+		return;
+	if (all.of[LOST])
+		diag_error("%llu pages could not be noted, and count as hits: too many wait for "
+			   "their first access",
+		    (unsigned long long)all.of[LOST]);
+	if (all.of[UNSEEN])
+		diag_error("%llu events were not counted: the kernel gave no memory for what is "
+			   "kept of a task, or did not show how a call ended",
+		    (unsigned long long)all.of[UNSEEN]);
+	if (probe_missed(meter->probe))
+		diag_error("%llu events were not counted: the kernel let one of a kind interrupt "
+			   "another",
+		    (unsigned long long)probe_missed(meter->probe));
+}

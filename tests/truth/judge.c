@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "judge.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef unsigned long long u64;
+
+static bool
+is_between(u64 counted, u64 least, u64 most)
+{
+	return counted >= least && counted <= most;
+}
+
+static bool
+has_only_tracepoints(const struct figures *counted)
+{
+	return strcmp(counted->tier, "tracepoint") == 0;
+}
+
+/* The least and the most that may be counted of what the truth has as TRUTH. */
+struct range {
+	u64 least, most;
+};
+
+static struct range
+range(int checks, int which, const struct figures *counted, u64 truth, u64 unsure)
+{
+	bool tracepoints = has_only_tracepoints(counted);
+
+	if (!(checks & which))
+		return (struct range){ 0, ~0ULL };
+	if (checks & STANDING)
+		return (struct range){ truth, which == MISSES ? truth + unsure : truth };
+	if (tracepoints && checks & WHOLE_CALLS)
+		return (struct range){ truth > unsure ? truth - unsure : 0, truth + unsure };
+	if (tracepoints && checks & MOST)
+		return (struct range){ truth - truth / 10, truth };
+	return (struct range){ truth, truth };
+}
+
+/* Of pages that a fault filled or found filled, and those mapped around it. */
+static struct range
+range_mapped(const struct truth *truth, const struct figures *counted)
+{
+	bool unseen = has_only_tracepoints(counted) && !truth->order_0;
+
+	return (struct range){ unseen ? truth->major : truth->touched, truth->filled };
+}
+
+static bool
+faults_are_right(int checks, const struct truth *truth, const struct figures *counted)
+{
+	struct range mapped = range_mapped(truth, counted);
+
+	if (checks & FAULTS && counted->faults != truth->faults)
+		return false;
+	if (checks & FAULT_MISSES)
+		return counted->fault_misses == truth->touched && counted->mapped == 0;
+	return !(checks & FAULT_BOUND) ||
+	    (is_between(counted->fault_misses, truth->major, truth->faults) &&
+		is_between(counted->fault_misses + counted->mapped, mapped.least, mapped.most));
+}
+
+static bool
+stalls_are_right(const struct workload *load, u64 misses, const struct figures *counted)
+{
+	return !(load->checks & STALLS) || !counted->has_stalls ||
+	    counted->stalls == (load->state == WARM ? 0 : misses);
+}
+
+static void
+print_counted(const struct figures *counted)
+{
+	printf("%llu hits, %llu misses", counted->hits, counted->misses);
+	if (counted->faults || counted->fault_misses || counted->mapped)
+		printf(", %llu faults, %llu fault misses, %llu mapped", counted->faults,
+		    counted->fault_misses, counted->mapped);
+	if (counted->has_stalls)
+		printf(", %llu stalls", counted->stalls);
+	printf(", %llu fills, %llu lost", counted->fills, counted->lost);
+}
+
+/* One bound, unless it is a point; returns whether it was. */
+static bool
+print_range(const char *what, struct range range, bool first)
+{
+	if (range.least == range.most)
+		return false;
+	printf("%s%s %llu to %llu", first ? " (bound: " : ", ", what, range.least, range.most);
+	return true;
+}
+
+/* What the truth does not settle to the page. */
+static bool
+print_bounds(const struct workload *load, const struct truth *truth, const struct figures *counted,
+    struct range hits, struct range misses)
+{
+	bool any = false;
+
+	if (load->checks & HITS)
+		any |= print_range("hits", hits, !any);
+	if (load->checks & MISSES)
+		any |= print_range("misses", misses, !any);
+	if (load->checks & FAULT_BOUND) {
+		any |= print_range("fault misses", (struct range){ truth->major, truth->faults },
+		    !any);
+		any |= print_range("with mapped", range_mapped(truth, counted), !any);
+	}
+	if (any)
+		putchar(')');
+	return any;
+}
+
+static bool
+is_right(const struct workload *load, const struct truth *truth, const struct figures *counted,
+    struct range hits, struct range misses)
+{
+	return counted->lost == 0 && is_between(counted->hits, hits.least, hits.most) &&
+	    is_between(counted->misses, misses.least, misses.most) &&
+	    (!(load->checks & FILLS) || counted->fills == truth->filled) &&
+	    stalls_are_right(load, truth->misses, counted) &&
+	    faults_are_right(load->checks, truth, counted);
+}
+
+static void
+print_truth(const struct workload *load, const struct truth *truth, u64 hits)
+{
+	printf("%s: %llu hits, %llu misses", load->name, load->checks & HITS ? hits : 0,
+	    (u64)truth->misses);
+	if (load->checks & FAULT_MISSES)
+		printf(", %llu fault misses", (u64)truth->touched);
+	if (load->checks & FAULTS)
+		printf(", %llu faults", (u64)truth->faults);
+	if (load->checks & FILLS)
+		printf(", %llu fills", (u64)truth->filled);
+}
+
+bool
+judge(const struct workload *load, const struct truth *truth, const struct figures *counted,
+    unsigned number)
+{
+	u64 hits = truth->accesses - truth->misses;
+	struct range of_hits = range(load->checks, HITS, counted, hits, truth->unsure);
+	struct range of_misses = range(load->checks, MISSES, counted, truth->misses, truth->unsure);
+	bool right, bound;
+
+	if (load->checks & HEAD_BOUND)
+		of_hits.most++;
+	right = is_right(load, truth, counted, of_hits, of_misses);
+	printf("%sok %u - ", right ? "" : "not ", number);
+	print_truth(load, truth, hits);
+	bound = print_bounds(load, truth, counted, of_hits, of_misses);
+	if (!right || bound) {
+		printf(right ? ", counted " : " but counted ");
+		print_counted(counted);
+	}
+	putchar('\n');
+	return right;
+}
