@@ -206,6 +206,7 @@ seat_leave(struct task_struct *task, struct reader *reader)
 		return;
 	seat_settle(seat, task);
 	seat_tell(seat);
+	seat_tell(seat); /* where a look came between, it told fewer */
 	*(volatile __u64 *)&seat->owner = 0;
 }
 

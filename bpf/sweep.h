@@ -54,7 +54,6 @@ look_at_seat(__u64 index, void *nothing)
 	struct seat *seat = &seats[index & (SEATS - 1)];
 	__u64 number = *(volatile __u64 *)&seat->request.number;
 	__u64 owner = *(volatile __u64 *)&seat->owner;
-
 	const struct task_struct *task = AS(struct task_struct, owner);
 
 	/* a call whose first batches were silent may be a new one that nothing has shown yet */
