@@ -19,13 +19,6 @@
  */
 #define POSIX_FADV_WILLNEED 3
 
-/*
- * What the pointers of kprobe programs lead to must be copied; a trampoline's programs may
- * follow theirs, which costs a tenth.
- */
-#define FOLLOW(by_kprobe, pointer, member)                                                         \
-	((by_kprobe) ? BPF_CORE_READ(pointer, member) : (pointer)->member)
-
 /* The inode of MAPPING if its pages count, else NULL. */
 static __always_inline struct inode *
 find_host(bool by_kprobe, struct address_space *mapping)
@@ -36,7 +29,7 @@ find_host(bool by_kprobe, struct address_space *mapping)
 }
 
 static __always_inline struct cache
-host_cache(bool by_kprobe, struct address_space *mapping, struct inode *host)
+mapping_cache(bool by_kprobe, struct address_space *mapping)
 {
 	return cache_at(by_kprobe ? (__u64)mapping : address_of(mapping));
 }
@@ -49,7 +42,7 @@ find_cache(bool by_kprobe, struct file *file, struct cache *cache)
 	struct inode *host = find_host(by_kprobe, mapping);
 
 	if (host)
-		*cache = host_cache(by_kprobe, mapping, host);
+		*cache = mapping_cache(by_kprobe, mapping);
 	return host != NULL;
 }
 
@@ -124,9 +117,9 @@ is_fill(__u32 gfp, int result)
 static inline __u64
 fault_serial_now(void)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
+	struct task_struct *task = current_task();
 
-	return BPF_CORE_READ(task, min_flt) + BPF_CORE_READ(task, maj_flt) + 1;
+	return FOLLOW_TASK(task, min_flt) + FOLLOW_TASK(task, maj_flt) + 1;
 }
 
 /* Whether FIRST up to END has the page of CACHE that the task's fault waits for. */
@@ -178,7 +171,7 @@ end_insert(bool by_kprobe, struct folio *folio, struct address_space *mapping, _
 	reader = reader_of_current(false);
 	if (reader && reader->preloads)
 		return 0;
-	cache = host_cache(by_kprobe, mapping, host);
+	cache = mapping_cache(by_kprobe, mapping);
 	if (record_fill(reader, &cache, index, end) && reader)
 		note_stall(reader, cache.mapping, index, end);
 	return 0;
@@ -260,21 +253,33 @@ begin_fault(bool by_kprobe, struct vm_fault *fault)
 	return 0;
 }
 
-/* Pages FIRST to LAST, around that of the fault, were mapped as far as they were there. It
- * will have its own page in any case, by this function or the next. */
+/* PAGES pages at ADDRESS are mapped, for the fault or around it. */
 static __always_inline int
-begin_map(bool by_kprobe, struct vm_fault *fault, __u64 first, __u64 last)
+begin_map(bool by_kprobe, struct vm_fault *fault, __u64 address, __u64 pages)
 {
+	struct vm_area_struct *area = FOLLOW(by_kprobe, fault, vma);
+	__u64 first = FOLLOW(by_kprobe, area, vm_pgoff) +
+	    ((address - FOLLOW(by_kprobe, area, vm_start)) >> PAGE_SHIFT);
+	__u64 index = FOLLOW(by_kprobe, fault, pgoff);
 	struct cache cache;
 	struct file *file = fault_file(by_kprobe, fault, &cache);
 
-	/* tmpfs and shared memory map by the same function, and their pages are no fills */
+	/* tmpfs and shared memory map by the same functions, and their pages are no fills */
 	if (!file || BPF_CORE_READ(file, f_mapping, host, i_sb, s_magic) == TMPFS_MAGIC ||
 	    !count_fault())
 		return 0;
-	take_faulted(&cache, FOLLOW(by_kprobe, fault, pgoff));
-	count(MAPPED, ledger_take(&cache, first, last + 1, NO_BEGINNING), is_current_target());
+	if (index >= first && index < first + pages)
+		take_faulted(&cache, index);
+	count(MAPPED, ledger_take(&cache, first, first + pages, NO_BEGINNING), is_current_target());
 	return 0;
+}
+
+/* All that one entry of the page middle directory maps. */
+static __always_inline int
+begin_map_huge(bool by_kprobe, struct vm_fault *fault)
+{
+	return begin_map(by_kprobe, fault, FOLLOW(by_kprobe, fault, address) & -HUGE_PAGE_SIZE,
+	    HUGE_PAGE_SIZE / PAGE_SIZE);
 }
 
 /* --- by trampoline */
@@ -349,9 +354,31 @@ BPF_PROG(fault_begins, struct vm_fault *fault)
 
 SEC("fentry")
 int
-BPF_PROG(map_begins, struct vm_fault *fault, unsigned long first, unsigned long last)
+BPF_PROG(map_range_begins, struct vm_fault *fault, void *within, void *from, unsigned pages,
+    unsigned long address)
 {
-	return begin_map(false, fault, first, last);
+	return begin_map(false, fault, address, pages);
+}
+
+SEC("fentry")
+int
+BPF_PROG(map_page_begins, struct vm_fault *fault, void *page, unsigned long address)
+{
+	return begin_map(false, fault, address, 1);
+}
+
+SEC("fentry")
+int
+BPF_PROG(map_faulted_begins, struct vm_fault *fault)
+{
+	return begin_map(false, fault, fault->address, 1);
+}
+
+SEC("fentry")
+int
+BPF_PROG(map_huge_begins, struct vm_fault *fault)
+{
+	return begin_map_huge(false, fault);
 }
 
 /* --- by kprobe and kretprobe */
@@ -497,9 +524,32 @@ fault_called(struct pt_regs *regs)
 
 SEC("kprobe")
 int
-map_called(struct pt_regs *regs)
+map_range_called(struct pt_regs *regs)
 {
-	return begin_map(true, (void *)ARGUMENT_1(regs), ARGUMENT_2(regs), ARGUMENT_3(regs));
+	return begin_map(true, (void *)ARGUMENT_1(regs), ARGUMENT_5(regs), (__u32)ARGUMENT_4(regs));
+}
+
+SEC("kprobe")
+int
+map_page_called(struct pt_regs *regs)
+{
+	return begin_map(true, (void *)ARGUMENT_1(regs), ARGUMENT_3(regs), 1);
+}
+
+SEC("kprobe")
+int
+map_faulted_called(struct pt_regs *regs)
+{
+	struct vm_fault *fault = (void *)ARGUMENT_1(regs);
+
+	return begin_map(true, fault, BPF_CORE_READ(fault, address), 1);
+}
+
+SEC("kprobe")
+int
+map_huge_called(struct pt_regs *regs)
+{
+	return begin_map_huge(true, (void *)ARGUMENT_1(regs));
 }
 
 #endif

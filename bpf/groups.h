@@ -26,10 +26,10 @@ struct {
 /* Puts BITS into the group's mask; returns how many were not there before, and in the
  * upper half how many found no room. */
 __noinline __u64
-group_fill(__u64 mapping, __u64 group, __u64 bits, __u32 hint)
+group_fill(__u64 mapping, __u64 group, __u64 bits)
 {
 	struct ledger_key key = { mapping, group };
-	struct ledger_entry fresh = { .mask = bits, .hint = hint };
+	struct ledger_entry fresh = { .mask = bits };
 
 	for (int i = 0; i < TRIES; i++) {
 		struct ledger_entry *entry = bpf_map_lookup_elem(&ledger, &key);
@@ -43,7 +43,7 @@ group_fill(__u64 mapping, __u64 group, __u64 bits, __u32 hint)
 			continue;
 		}
 		before = __sync_fetch_and_or(&entry->mask, bits);
-		if (!*(volatile __u32 *)&entry->dead && bpf_map_lookup_elem(&ledger, &key) == entry)
+		if (!*(volatile __u64 *)&entry->dead && bpf_map_lookup_elem(&ledger, &key) == entry)
 			return count_bits(bits & ~before);
 		__sync_fetch_and_and(&entry->mask, ~(bits & ~before));
 	}

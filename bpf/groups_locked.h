@@ -68,10 +68,10 @@ group_unlock(const struct ledger_key *key)
 /* Puts BITS into the group's mask; returns how many were not there before, and in the
  * upper half how many found no room. */
 __noinline __u64
-group_fill(__u64 mapping, __u64 group, __u64 bits, __u32 hint)
+group_fill(__u64 mapping, __u64 group, __u64 bits)
 {
 	struct ledger_key key = { mapping, group };
-	struct ledger_entry fresh = { .mask = bits, .hint = hint }, *entry;
+	struct ledger_entry fresh = { .mask = bits }, *entry;
 	__u64 result = count_bits(bits) << 32;
 
 	if (!group_lock(mapping, group))

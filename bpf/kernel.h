@@ -117,12 +117,15 @@ struct iov_iter {
 };
 
 struct vm_area_struct {
+	unsigned long vm_start;
+	unsigned long vm_pgoff; /* page of the file at vm_start */
 	struct file *vm_file;
 };
 
 struct vm_fault {
 	struct vm_area_struct *vma;
 	unsigned long pgoff; /* page of the file that faulted */
+	unsigned long address;
 };
 
 struct io_cqe {
@@ -156,6 +159,8 @@ enum ___gfp_flag_bits {
 #define PAGE_SHIFT 12
 #define PAGE_SIZE  (1UL << PAGE_SHIFT)
 
+#define HUGE_PAGE_SIZE (1UL << 21) /* PMD_SIZE */
+
 #ifndef __TARGET_ARCH_x86
 #error "registers and system call numbers are known for x86-64 only"
 #endif
@@ -165,6 +170,7 @@ enum ___gfp_flag_bits {
 #define ARGUMENT_2(regs) ((regs)->si)
 #define ARGUMENT_3(regs) ((regs)->dx)
 #define ARGUMENT_4(regs) ((regs)->cx)
+#define ARGUMENT_5(regs) ((regs)->r8)
 #define RESULT(regs)     ((regs)->ax)
 
 /* include/uapi/linux/magic.h */

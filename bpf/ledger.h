@@ -33,13 +33,6 @@ struct cache {
 	__u64 hint;
 };
 
-static inline struct cache
-cache_at(__u64 mapping)
-{
-	/* Fibonacci hashing */
-	return (struct cache){ mapping, mapping * 0x9e3779b97f4a7c15ULL >> (64 - HINT_BITS) };
-}
-
 /* The address of what POINTER leads to. To the verifier a pointer is no number, but the
  * difference of two is one. */
 static inline __u64
@@ -49,6 +42,13 @@ address_of(const void *pointer)
 
 	asm("" : "+r"(difference)); /* the compiler must not add to the pointer first */
 	return difference + state.self;
+}
+
+/* Fibonacci hashing */
+static inline struct cache
+cache_at(__u64 mapping)
+{
+	return (struct cache){ mapping, mapping * 0x9e3779b97f4a7c15ULL >> (64 - HINT_BITS) };
 }
 
 static inline struct cache
@@ -101,7 +101,6 @@ has_loop(void)
 struct span {
 	__u64 mapping, first, end;
 	__u64 began;
-	__u32 hint;
 	__u64 pages; /* what came of it */
 };
 
@@ -122,7 +121,7 @@ span_fill(__u64 i, struct span *span)
 {
 	__u64 group = (span->first >> GROUP_SHIFT) + i;
 
-	span->pages += group_fill(span->mapping, group, span_bits(span, group), span->hint);
+	span->pages += group_fill(span->mapping, group, span_bits(span, group));
 	return 0;
 }
 
@@ -146,9 +145,9 @@ span_take(__u64 i, struct span *span)
 
 /* The next two go over the groups of FIRST up to END, a chunk at most. */
 __noinline __u64
-chunk_fill(__u64 mapping, __u64 first, __u64 end, __u32 hint)
+chunk_fill(__u64 mapping, __u64 first, __u64 end)
 {
-	struct span span = { .mapping = mapping, .first = first, .end = end, .hint = hint };
+	struct span span = { .mapping = mapping, .first = first, .end = end };
 	__u64 group = first >> GROUP_SHIFT, pages = 0;
 
 	if (has_loop()) {
@@ -156,8 +155,7 @@ chunk_fill(__u64 mapping, __u64 first, __u64 end, __u32 hint)
 		return span.pages;
 	}
 	for (int i = 0; i < CHUNK_GROUPS && group << GROUP_SHIFT < end; i++, group++)
-		pages += group_fill(mapping, group, bits_between(group << GROUP_SHIFT, first, end),
-		    hint);
+		pages += group_fill(mapping, group, bits_between(group << GROUP_SHIFT, first, end));
 	return pages;
 }
 
@@ -224,7 +222,7 @@ ledger_fill(const struct cache *cache, __u64 first, __u64 end)
 		return filled;
 	/* before the bits: whoever could see a bit must see the hint */
 	pending_add(cache, pages);
-	result = chunk_fill(cache->mapping, first, end, cache->hint);
+	result = chunk_fill(cache->mapping, first, end);
 	filled.fresh = (__u32)result;
 	filled.lost = result >> 32;
 	if (filled.fresh != pages)

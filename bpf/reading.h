@@ -10,53 +10,67 @@
  */
 #include "reader.h"
 
-#ifdef BEFORE_FOLIOS
-/* One set, and never preempted: nothing is seen twice, or missed. */
+/* What TASK has been given by now. */
 static inline struct given
-given_now(void)
+given_to(struct task_struct *task)
 {
-	return (struct given){ 0 };
+	struct given given = { 0 };
+
+	if (!settings.recovers)
+		return given;
+	/* the calls first: an end that has been seen is noted before they grow */
+	given.calls = FOLLOW_TASK(task, ioac.syscr);
+	given.bytes = FOLLOW_TASK(task, ioac.rchar);
+	return given;
+}
+
+/* Takes READING for the one who recovers it, if it still is of MAPPING. */
+#ifdef BEFORE_FOLIOS
+static inline bool
+claim_reading(struct reading *reading, __u64 mapping)
+{
+	struct ledger_key key = { (__u64)reading->position, ~0ULL };
+	bool claimed;
+
+	if (!group_lock(key.mapping, key.group))
+		return false;
+	claimed = *(volatile __u64 *)&reading->cache.mapping == mapping;
+	if (claimed)
+		reading->cache.mapping = 0;
+	group_unlock(&key);
+	return claimed;
 }
 #else
-static inline struct given
-given_to(const struct task_struct *task)
+static inline bool
+claim_reading(struct reading *reading, __u64 mapping)
 {
-	/* the calls first: an end that has been seen is noted before they grow */
-	__u64 calls = *(volatile __u64 *)&task->ioac.syscr;
-
-	return (struct given){ *(volatile __u64 *)&task->ioac.rchar, calls };
+	return __sync_val_compare_and_swap(&reading->cache.mapping, mapping, 0) == mapping;
 }
-
-static inline struct given
-given_now(void)
-{
-	return given_to(current_task());
-}
+#endif
 
 /* Whether the kernel keeps the figures for what TASK reads: not for io_uring and for its own
  * threads. */
 static inline bool
-has_figures(const struct task_struct *task)
+has_figures(struct task_struct *task)
 {
-	return !task->io_uring && !(task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER));
+	return !FOLLOW_TASK(task, io_uring) &&
+	    !(FOLLOW_TASK(task, flags) & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER));
 }
 
 /* Counts what READING, of a TASK that has been given NOW, came to; unless another does so at
  * this moment. */
 static inline void
-recover_reading(struct reading *reading, const struct given *now, const struct task_struct *task)
+recover_reading(struct reading *reading, const struct given *now, struct task_struct *task)
 {
 	struct reading copy = *reading;
 	__u64 end = copy.call_start + (now->bytes - copy.given.bytes);
 	bool target;
 
-	if (!copy.cache.mapping ||
-	    __sync_val_compare_and_swap(&reading->cache.mapping, copy.cache.mapping, 0) !=
-		copy.cache.mapping)
+	if (!copy.cache.mapping || !claim_reading(reading, copy.cache.mapping))
 		return;
 	if (!state.counting)
 		return;
-	target = is_target(task->tgid);
+	target = is_target(FOLLOW_TASK(task, tgid));
 	if (!has_figures(task) || now->calls - copy.given.calls != 1) {
 		count(UNSEEN, 1, target);
 		return;
@@ -73,6 +87,8 @@ recover_returned(struct reader *reader, struct task_struct *task)
 {
 	struct given now = given_to(task);
 
+	if (!settings.recovers)
+		return;
 	for (int i = 0; i < 2; i++) {
 		struct reading *reading = &reader->readings[i];
 
@@ -80,7 +96,6 @@ recover_returned(struct reader *reader, struct task_struct *task)
 			recover_reading(reading, &now, task);
 	}
 }
-#endif
 
 static inline struct reading *
 reading_of(struct reader *reader, __u64 mapping)
@@ -103,9 +118,7 @@ reading_place(struct reader *reader, __u64 mapping, __u64 position, const struct
 		if (reading->cache.mapping && reading->given.calls == now->calls)
 			reading = &reader->readings[1];
 	}
-#ifndef BEFORE_FOLIOS
-	if (reading->cache.mapping) {
-		struct task_struct *task = current_task();
+	if (reading->cache.mapping && settings.recovers) {
 		struct given then = *now;
 
 		/* the next piece of the same splice begins where this one ended */
@@ -113,9 +126,8 @@ reading_place(struct reader *reader, __u64 mapping, __u64 position, const struct
 			then.calls++;
 			then.bytes = reading->given.bytes + position - reading->call_start;
 		}
-		recover_reading(reading, &then, task);
+		recover_reading(reading, &then, current_task());
 	}
-#endif
 	return reading;
 }
 
@@ -124,7 +136,7 @@ static inline int
 begin_reading(const struct cache *cache, __u64 position, __u64 length)
 {
 	struct reader *reader = reader_wanted();
-	struct given now = given_now();
+	struct given now = given_to(current_task());
 	struct reading *reading;
 
 	if (!reader)
@@ -172,17 +184,17 @@ end_reading(const struct cache *cache, __u64 end, __s64 bytes)
 
 	if (!reader)
 		return 0; /* its beginning has complained */
-	now = given_now();
+	now = given_to(current_task());
 	reading = reading_of(reader, cache->mapping);
 	if (!reading && was_ended(reader, cache->mapping, end, &now))
 		return 0;
+	if (reading && state.counting) /* also where io_uring goes on with it later */
+		count(STALLS, reading->stalls, is_current_target());
 	if (bytes > 0 && state.counting) {
 		bool target = is_current_target();
 
-		if (reading) {
+		if (reading)
 			began = reading->began;
-			count(STALLS, reading->stalls, target);
-		}
 		count_accesses(cache, (end - bytes) >> PAGE_SHIFT, size_pages(end), began, target);
 	}
 	reader->ended.mapping = cache->mapping;

@@ -82,7 +82,8 @@ seat_settle(struct seat *seat, const struct task_struct *task)
  * What TASK holds, when hitratio looks: calls that have returned count. A look while the
  * task's figures change waits for the next one. Of what is settled without them nobody
  * knows whether it goes on. The number is read before the figures: if it is still the same
- * after them, they are of this request or later. True where it may go on.
+ * after them, they are of this request or later. True where it held something: a task that
+ * has just read a file may be about to do so again, before its first event.
  */
 static __always_inline bool
 seat_look(struct seat *seat, const struct task_struct *task, __u64 number)
@@ -108,7 +109,7 @@ seat_look(struct seat *seat, const struct task_struct *task, __u64 number)
 	end = request_end(&held, &now);
 	if (end > held.start)
 		count_accesses(&held.cache, held.start, end, held.began, seat->target);
-	return !held.by_bytes;
+	return true;
 }
 
 /* Whether TASK, any one, is in a call that reads the file of MAPPING, as far as it can be

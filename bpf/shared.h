@@ -43,8 +43,7 @@ struct ledger_entry {
 	__u64 mask;
 	__u64 evicted;    /* evicted since: see ledger.h */
 	__u64 evicted_at; /* the latest of these, by the number of the eviction */
-	__u32 hint;       /* see HINTS */
-	__u32 dead;       /* the sweep is about to delete it: do not use it */
+	__u64 dead;       /* the sweep is about to delete it: do not use it */
 };
 
 /*
@@ -57,8 +56,9 @@ struct ledger_entry {
 
 /* Constants of a set of programs. */
 struct settings {
-	__u8 twice;  /* there are two sets of the same programs: see full.h */
-	__u8 second; /* this is the second */
+	__u8 twice;    /* there are two sets of the same programs: see full.h */
+	__u8 second;   /* this is the second */
+	__u8 recovers; /* the ends of calls may go unseen: see reading.h */
 };
 
 /* All variables of the programs. */

@@ -35,12 +35,20 @@ SEC("iter/bpf_map_elem")
 int
 look(struct bpf_iter__bpf_map_elem *context)
 {
-	struct reader *reader = context->value;
+	const __u64 *key = context->key;
+	struct reader *reader;
+	__u64 task;
 
-	loaded_once(reader);
+	loaded_once(key);
 	state.self = (__u64)&state;
-	if (reader)
-		note_readings(reader);
+	if (!key)
+		return 0;
+	task = *key;
+	reader = bpf_map_lookup_elem(&readers, &task);
+	if (!reader)
+		return 0;
+	recover_returned(reader, (void *)task);
+	note_readings(reader);
 	return 0;
 }
 
@@ -103,7 +111,7 @@ static inline void
 sweep_group(const struct ledger_key *shown, const struct ledger_entry *entry)
 {
 	struct ledger_key key = *shown;
-	struct cache cache = { .mapping = key.mapping, .hint = entry->hint };
+	struct cache cache = cache_at(key.mapping);
 	__u64 pages;
 
 	if (entry->evicted && state.being_read[cache.hint & (HINTS - 1)] != state.looks) {

@@ -14,11 +14,10 @@ int
 BPF_PROG(evict, struct folio *folio)
 {
 	struct address_space *mapping = folio->mapping;
-	struct inode *host = regular_host(mapping);
 	__u64 first = folio->index;
 	struct cache cache;
 
-	if (!state.counting || !host)
+	if (!state.counting || !regular_host(mapping))
 		return 0;
 	cache = cache_of(mapping);
 	count(WASTE, ledger_evict(&cache, first, first + folio_pages(folio)), false);
@@ -51,15 +50,13 @@ SEC("tp_btf")
 int
 BPF_PROG(task_exit, struct task_struct *task)
 {
-#ifdef BEFORE_FOLIOS
-	__u64 key = (__u64)task;
-
-	bpf_map_delete_elem(&readers, &key);
-#else
-	struct reader *reader = reader_of(task, false);
+	struct reader *reader = reader_of_current(false);
 
 	if (reader)
 		recover_returned(reader, task);
+#ifdef BEFORE_FOLIOS
+	forget_current();
+#else
 	seat_leave(task, reader);
 #endif
 	return 0;

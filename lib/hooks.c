@@ -27,6 +27,7 @@ static const struct {
 	[ROLE_PRELOAD] = { .name = "preload", .needed = FULL | KPROBE },
 	[ROLE_FAULT] = { .name = "fault", .needed = ALL },
 	[ROLE_MAP] = { .name = "map", .needed = ALL },
+	[ROLE_MAP_HUGE] = { .name = "map huge" }, /* a function of its own from 5.14 */
 	[ROLE_EVICT] = { .name = "evict", .needed = ALL },
 	[ROLE_DIRTY] = { .name = "dirty", .needed = ALL, .once = true },
 	[ROLE_URING] = { .name = "io_uring" }, /* a kernel may be built without */

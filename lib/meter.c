@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define BALANCE_TRIES 100
+
 #include "diag.h"
 
 /* Whoever cannot have the truth may want to know that there is less. */
@@ -96,22 +98,42 @@ meter_tier(const struct meter *meter)
 	return meter->probe ? probe_tier(meter->probe) : "proc";
 }
 
+/* The sums, and what is pending, of one moment: nothing has changed meanwhile. */
+static int
+read_balance(struct meter *meter, struct counters *sums, uint64_t *pending)
+{
+	struct counters before;
+
+	if (probe_sums(meter->probe, SCOPE_ALL, sums) < 0)
+		return -1;
+	for (int i = 0; i < BALANCE_TRIES; i++) {
+		before = *sums;
+		*pending = probe_pending(meter->probe);
+		if (probe_sums(meter->probe, SCOPE_ALL, sums) < 0)
+			return -1;
+		if (memcmp(&before, sums, sizeof before) == 0)
+			break;
+	}
+	return 0;
+}
+
 void
 meter_identity(struct meter *meter)
 {
 	struct counters all;
+	uint64_t pending;
 
-	if (!meter->probe || probe_sums(meter->probe, SCOPE_ALL, &all) < 0)
+	if (!meter->probe || read_balance(meter, &all, &pending) < 0)
 		return;
+	diag_detail("%llu events missed, and %llu more at most",
+	    (unsigned long long)probe_missed(meter->probe),
+	    (unsigned long long)probe_doubtful(meter->probe));
 	diag_detail("fills %llu = misses %llu + fault misses %llu + mapped %llu + waste %llu + "
 		    "pending %llu + lost %llu",
 	    (unsigned long long)all.of[FILLS], (unsigned long long)all.of[MISSES],
 	    (unsigned long long)all.of[FAULT_MISSES], (unsigned long long)all.of[MAPPED],
-	    (unsigned long long)all.of[WASTE], (unsigned long long)probe_pending(meter->probe),
+	    (unsigned long long)all.of[WASTE], (unsigned long long)pending,
 	    (unsigned long long)all.of[LOST]);
-	diag_detail("%llu events missed, %llu more at most",
-	    (unsigned long long)probe_missed(meter->probe),
-	    (unsigned long long)probe_doubtful(meter->probe));
 }
 
 void

@@ -327,7 +327,7 @@ share_maps(struct probe *probe)
 static int
 load_again(struct probe *probe, bool target, struct probe_reason *reason)
 {
-	const struct settings settings = { .twice = true, .second = true };
+	const struct settings settings = { .twice = true, .second = true, .recovers = true };
 	unsigned use = HOOKS_AGAIN | (target ? HOOKS_TARGETS : 0);
 	enum hook_role missing;
 	int error;
@@ -350,7 +350,11 @@ load_again(struct probe *probe, bool target, struct probe_reason *reason)
 static int
 load(struct probe *probe, enum hook_tier tier, bool target, struct probe_reason *reason)
 {
-	const struct settings settings = { .twice = is_preempted(tier) };
+	bool twice = is_preempted(tier);
+	const struct settings settings = {
+		.twice = twice,
+		.recovers = twice || tier == HOOK_KPROBE,
+	};
 	int error;
 
 	if (open_object(probe, tier, target, reason) < 0)
