@@ -208,21 +208,30 @@ seat_of(struct task_struct *task)
 	return seat->owner == owner ? seat : seat_wanted(seat, task, owner);
 }
 
-/* TASK, with READER or without, exits: what it read last counts, and its seat is free. */
-static inline void
-seat_leave(struct task_struct *task, struct reader *reader)
+/* The seat that TASK, with READER or without, has already; NULL where none. */
+static inline struct seat *
+seat_taken(const struct task_struct *task, struct reader *reader)
 {
 	__u64 owner = address_of(task);
 	struct seat *seat = seat_at(owner);
 
-	if (seat->owner == owner) {
-		seat_settle(seat, task);
-		seat_tell(seat);
-		*(volatile __u64 *)&seat->owner = 0;
-	} else if (reader && reader->seat.owner) {
-		seat_settle(&reader->seat, task);
-		seat_tell(&reader->seat);
-	}
+	if (seat->owner == owner)
+		return seat;
+	return reader && reader->seat.owner ? &reader->seat : NULL;
+}
+
+/* TASK, with READER or without, exits: what it read last counts, and its seat is free. */
+static inline void
+seat_leave(struct task_struct *task, struct reader *reader)
+{
+	struct seat *seat = seat_taken(task, reader);
+
+	if (!seat)
+		return;
+	seat_settle(seat, task);
+	seat_tell(seat);
+	seat_tell(seat); /* where a look came between, it told fewer */
+	*(volatile __u64 *)&seat->owner = 0;
 }
 
 #endif

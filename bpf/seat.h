@@ -112,4 +112,30 @@ seat_look(struct seat *seat, const struct task_struct *task, __u64 number)
 	return true;
 }
 
+/* Whether TASK, any one, is in a call that reads the file of MAPPING, as far as it can be
+ * told: overlayfs reads from another file than the one that is named. */
+static __always_inline bool
+reads_now(const struct task_struct *task, __u64 mapping)
+{
+	const struct pt_regs *regs = registers_of(task);
+	long number = task->thread_info.status & TS_COMPAT ? NO_CALL : call_number(task, regs);
+	struct file *file;
+
+	switch (number) {
+	case NR_READ:
+	case NR_READV:
+	case NR_PREAD64:
+	case NR_PREADV:
+	case NR_PREADV2:
+	case NR_SENDFILE:
+	case NR_SPLICE:
+	case NR_COPY_FILE_RANGE:
+		file = fd_file(task, number == NR_SENDFILE ? regs->si : regs->di);
+		return file &&
+		    (address_of(file->f_mapping) == mapping ||
+			file->f_mapping->host->i_sb->s_magic == OVERLAYFS_SUPER_MAGIC);
+	}
+	return false;
+}
+
 #endif

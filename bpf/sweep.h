@@ -62,8 +62,11 @@ look_at_seat(__u64 index, void *nothing)
 	struct seat *seat = &seats[index & (SEATS - 1)];
 	__u64 number = *(volatile __u64 *)&seat->request.number;
 	__u64 owner = *(volatile __u64 *)&seat->owner;
+	const struct task_struct *task = AS(struct task_struct, owner);
 
-	if (owner && seat_look(seat, AS(struct task_struct, owner), number))
+	/* a call whose first batches were silent may be a new one that nothing has shown yet */
+	if (owner &&
+	    (seat_look(seat, task, number) || reads_now(task, seat->request.cache.mapping)))
 		note_reading(&seat->request.cache);
 	seat_tell(seat);
 	return 0;

@@ -174,6 +174,16 @@ BPF_PROG(uring_complete, void *ring, void *argument)
 	return 0;
 }
 
+/* What the task has read before the fault was accessed before it. */
+static inline void
+settle_returned(struct task_struct *task, struct reader *reader)
+{
+	struct seat *seat = seat_taken(task, reader);
+
+	if (seat && seat->request.syscr != task->ioac.syscr)
+		seat_settle(seat, task);
+}
+
 /* The task's storage, in which the fault that goes on has been counted; NULL where there
  * is no room for it. */
 static inline struct reader *
@@ -184,6 +194,7 @@ faulting_reader(struct task_struct *task)
 
 	if (!reader || reader->fault_serial == serial)
 		return reader;
+	settle_returned(task, reader);
 	reader->fault_serial = serial;
 	reader->fault_missed = false;
 	reader->fault_named = false;
