@@ -329,12 +329,14 @@ load_again(struct probe *probe, bool target, struct probe_reason *reason)
 {
 	const struct settings settings = { .twice = true, .second = true, .recovers = true };
 	unsigned use = HOOKS_AGAIN | (target ? HOOKS_TARGETS : 0);
+	bool kprobes = access(KPROBE_PATH, F_OK) == 0;
 	enum hook_role missing;
 	int error;
 
 	probe->again = programs_open(probe->which);
 	if (!probe->again || set_constants(probe->again, &settings) < 0 || share_maps(probe) < 0 ||
-	    hooks_choose(&probe->hooks[1], probe->again, probe->hooks[0].tier, use, &missing) < 0) {
+	    hooks_choose(&probe->hooks[1], probe->again, kprobes ? HOOK_MIXED : HOOK_FULL, use,
+		&missing) < 0) {
 		explain(reason, "cannot open the BPF programs twice: %s", strerror(errno));
 		return -1;
 	}
@@ -601,16 +603,27 @@ probe_pending(const struct probe *probe)
 	return pages;
 }
 
+/* Two sets that miss events for different reasons hardly ever miss the same. */
+static bool
+is_mixed(const struct probe *probe)
+{
+	return probe->again && probe->hooks[1].tier == HOOK_MIXED;
+}
+
 uint64_t
 probe_missed(const struct probe *probe)
 {
-	return hooks_missed(&probe->hooks[0], probe->again != NULL);
+	uint64_t missed = hooks_missed(&probe->hooks[0], probe->again != NULL);
+
+	if (probe->again && !is_mixed(probe))
+		missed += hooks_missed_by_both(probe->hooks);
+	return missed;
 }
 
 uint64_t
 probe_doubtful(const struct probe *probe)
 {
-	return probe->again ? hooks_missed_by_both(probe->hooks) : 0;
+	return is_mixed(probe) ? hooks_missed_by_both(probe->hooks) : 0;
 }
 
 bool
