@@ -62,11 +62,26 @@ read_account(struct observer *observer, const char *line)
 	observer->balanced = fills == n[0] + n[1] + n[2] + n[3] + n[4] + n[5];
 }
 
+/* Whether LINE says how many events were not counted for want of what shows their end. */
+static bool
+read_uncounted(struct observer *observer, const char *line)
+{
+	unsigned long long events;
+
+	if (sscanf(line, "hitratio: %llu events were not counted", &events) != 1 ||
+	    !strstr(line, "did not show how a call ended"))
+		return false;
+	observer->uncounted += events;
+	return true;
+}
+
 static void
 read_line(struct observer *observer, const char *line)
 {
 	observer->rows += strncmp(line, "time=", 5) == 0;
-	if (strncmp(line, "hitratio: ", 10) == 0) {
+	if (read_uncounted(observer, line))
+		snprintf(observer->complaint, sizeof observer->complaint, "%s", line);
+	else if (strncmp(line, "hitratio: ", 10) == 0) {
 		/* what it says after its account went wrong */
 		observer->balanced = false;
 		read_account(observer, line);

@@ -102,7 +102,7 @@ preload_then_touch(struct work *work)
 		broken("mmap");
 	for (size_t page = 0; page < work->pages; page++) {
 		(void)map[page * PAGE];
-		file_touched(&work->file, work->truth, page);
+		file_touched(&work->file, work->truth, page, true);
 	}
 	munmap((void *)map, (size_t)work->file.size);
 }
