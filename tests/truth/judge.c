@@ -82,8 +82,12 @@ faults_are_right(int checks, const struct truth *truth, const struct figures *co
 static bool
 stalls_are_right(const struct workload *load, u64 misses, const struct figures *counted)
 {
-	return !(load->checks & STALLS) || !counted->has_stalls ||
-	    counted->stalls == (load->state == WARM ? 0 : misses);
+	if (!counted->has_stalls)
+		return true;
+	if (load->checks & STALLS)
+		return counted->stalls == (load->state == WARM ? 0 : misses);
+	/* each brought in a page that it was to read, which was missing then */
+	return !(load->checks & FILLS) || counted->stalls <= misses;
 }
 
 static void
@@ -95,7 +99,8 @@ print_counted(const struct figures *counted)
 		    counted->fault_misses, counted->mapped);
 	if (counted->has_stalls)
 		printf(", %llu stalls", counted->stalls);
-	printf(", %llu fills, %llu lost", counted->fills, counted->lost);
+	printf(", %llu fills, %llu dirtied, %llu lost", counted->fills, counted->dirties,
+	    counted->lost);
 }
 
 /* One bound, unless it is a point; returns whether it was. */
@@ -136,6 +141,7 @@ is_right(const struct workload *load, const struct truth *truth, const struct fi
 	return counted->lost == 0 && is_between(counted->hits, hits.least, hits.most) &&
 	    is_between(counted->misses, misses.least, misses.most) &&
 	    (!(load->checks & FILLS) || counted->fills == truth->filled) &&
+	    (!(load->checks & DIRTIES) || counted->dirties == truth->dirtied) &&
 	    stalls_are_right(load, truth->misses, counted) &&
 	    faults_are_right(load->checks, truth, counted);
 }
@@ -155,6 +161,8 @@ print_truth(const struct workload *load, const struct truth *truth, const struct
 		printf(", %llu faults", (u64)truth->faults);
 	if (load->checks & FILLS)
 		printf(", %llu fills", (u64)truth->filled);
+	if (load->checks & DIRTIES)
+		printf(", %llu dirtied", (u64)truth->dirtied);
 }
 
 bool

@@ -29,7 +29,7 @@ struct run {
 	struct runner runner;
 	unsigned number, wrong;
 	unsigned long long missing; /* events of all cases, see judge_missing */
-	bool ended; /* hitratio, which it should not have */
+	bool ended;                 /* hitratio, which it should not have */
 };
 
 static void
@@ -129,11 +129,8 @@ has_noticed(const struct run *run, int status)
 {
 	unsigned long long uncounted = run->observer.uncounted;
 
-	if (!WIFEXITED(status))
-		return false;
-	if (run->missing == 0)
-		return uncounted == 0 && WEXITSTATUS(status) == 130;
-	return uncounted >= run->missing && WEXITSTATUS(status) == 1;
+	return WIFEXITED(status) && WEXITSTATUS(status) == 130 &&
+	    (run->missing ? uncounted >= run->missing : uncounted == 0);
 }
 
 /* What hitratio says at its end of all that it has seen. */

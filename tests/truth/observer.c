@@ -35,6 +35,7 @@ read_figure(struct figures *figures, const char *line)
 		{ "fills=", &figures->fills },
 		{ "lost=", &figures->lost },
 		{ "stalls=", &figures->stalls },
+		{ "dirties=", &figures->dirties },
 	};
 
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++) {

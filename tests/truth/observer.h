@@ -13,7 +13,7 @@
 
 struct figures {
 	unsigned long long hits, misses, faults, fault_misses, mapped, fills, lost;
-	unsigned long long stalls;
+	unsigned long long stalls, dirties;
 	bool has_stalls; /* whether this tier counts them */
 	char tier[16];
 };

@@ -24,6 +24,7 @@ struct truth {
 	atomic_ullong mapped;           /* absent pages that a mapping has got without */
 	atomic_ullong faults, major;    /* by getrusage */
 	atomic_bool order_0;            /* no page that was touched is of a large folio */
+	atomic_ullong dirtied;          /* pages that writes found clean */
 	atomic_ullong filled;           /* pages in memory after, but not before */
 	atomic_ullong fills;            /* not a truth: what was counted, to compare with it */
 	char reason[200];               /* of a case that was skipped */
@@ -74,6 +75,7 @@ enum checks {
 	 * calls (10 or more) that wait at once. What is missing then hitratio must have noticed:
 	 * at its end it says so. */
 	MANY_WAIT = 4096,
+	DIRTIES = 8192,
 };
 
 enum flags {
@@ -91,6 +93,7 @@ struct work {
 	struct file *others; /* further files of the case, in their own states */
 	size_t other_count;
 	struct truth *truth;
+	off_t map_start; /* where in the file mappings begin */
 	bool map_random; /* mappings go without readahead */
 };
 

@@ -66,12 +66,13 @@ faults_now(void)
 static void
 touch_page(struct work *work, volatile char *map, off_t byte, bool write)
 {
+	volatile char *at = map + (byte - work->map_start);
 	long before = faults_now();
 
 	if (write)
-		map[byte] = 'z';
+		*at = 'z';
 	else
-		(void)map[byte];
+		(void)*at;
 	file_touched(&work->file, work->truth, (size_t)byte / PAGE, faults_now() != before);
 }
 
@@ -94,7 +95,8 @@ touch_pages(struct work *work, const struct job *job, volatile char *map, bool w
 static uint64_t *
 mapped_now(const struct work *work, const void *map)
 {
-	size_t size = work->file.pages * sizeof(uint64_t);
+	size_t first = (size_t)work->map_start / PAGE;
+	size_t size = (work->file.pages - first) * sizeof(uint64_t);
 	uint64_t *entries = malloc(size);
 	int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
 
@@ -111,10 +113,11 @@ static void
 count_mapped(struct work *work, const void *map, const unsigned char *known)
 {
 	uint64_t *entries = mapped_now(work, map);
+	size_t first = (size_t)work->map_start / PAGE;
 	unsigned long long mapped = 0;
 
-	for (size_t page = 0; page < work->file.pages; page++)
-		mapped += entries[page] >> 63 && !known[page];
+	for (size_t page = first; page < work->file.pages; page++)
+		mapped += entries[page - first] >> 63 && !known[page];
 	free(entries);
 	work->truth->mapped += mapped - work->truth->fault_misses;
 }
@@ -138,9 +141,9 @@ touch_and_count(struct work *work, const struct job *job, void *map, bool write)
 void
 touch_mapping(struct work *work, const struct job *job, bool write, int flags)
 {
-	size_t length = (size_t)work->file.size;
+	size_t length = (size_t)(work->file.size - work->map_start);
 	void *map = mmap(NULL, length, write ? PROT_READ | PROT_WRITE : PROT_READ, flags,
-	    work->file.fd, 0);
+	    work->file.fd, work->map_start);
 
 	if (map == MAP_FAILED || (work->map_random && madvise(map, length, MADV_RANDOM) < 0))
 		broken("mmap");
