@@ -27,7 +27,7 @@ struct observer {
 	unsigned rows; /* begun since somebody set it to 0 */
 	struct figures figures;
 	bool balanced; /* what was filled is somewhere, by its own account at its end */
-	unsigned long long uncounted; /* events, by its account, whose end it could not see */
+	unsigned long long uncounted; /* events, by its account */
 	char account[4096];
 	char complaint[4096]; /* the last line that says what went wrong */
 };
