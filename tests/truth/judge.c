@@ -18,6 +18,12 @@ has_only_tracepoints(const struct figures *counted)
 	return strcmp(counted->tier, "tracepoint") == 0;
 }
 
+static bool
+has_kretprobes(const struct figures *counted)
+{
+	return strcmp(counted->tier, "kprobe") == 0;
+}
+
 /* The least and the most that may be counted of what the truth has as TRUTH. */
 struct range {
 	u64 least, most;
@@ -32,11 +38,19 @@ range(int checks, int which, const struct figures *counted, u64 truth, u64 unsur
 		return (struct range){ 0, ~0ULL };
 	if (checks & STANDING)
 		return (struct range){ truth, which == MISSES ? truth + unsure : truth };
+	if (has_kretprobes(counted) && checks & MANY_WAIT)
+		return (struct range){ 0, truth };
 	if (tracepoints && checks & WHOLE_CALLS)
 		return (struct range){ truth > unsure ? truth - unsure : 0, truth + unsure };
 	if (tracepoints && checks & MOST)
 		return (struct range){ truth - truth / 10, truth };
 	return (struct range){ truth, truth };
+}
+
+static bool
+are_faults_bound(int checks, const struct figures *counted)
+{
+	return checks & FAULT_BOUND || (checks & AROUND && has_only_tracepoints(counted));
 }
 
 /* Of pages that a fault filled or found filled, and those mapped around it. */
@@ -57,7 +71,10 @@ faults_are_right(int checks, const struct truth *truth, const struct figures *co
 		return false;
 	if (checks & FAULT_MISSES)
 		return counted->fault_misses == truth->touched && counted->mapped == 0;
-	return !(checks & FAULT_BOUND) ||
+	if (checks & AROUND && !has_only_tracepoints(counted))
+		return counted->fault_misses == truth->fault_misses &&
+		    counted->mapped == truth->mapped;
+	return !are_faults_bound(checks, counted) ||
 	    (is_between(counted->fault_misses, truth->major, truth->faults) &&
 		is_between(counted->fault_misses + counted->mapped, mapped.least, mapped.most));
 }
@@ -65,8 +82,12 @@ faults_are_right(int checks, const struct truth *truth, const struct figures *co
 static bool
 stalls_are_right(const struct workload *load, u64 misses, const struct figures *counted)
 {
-	return !(load->checks & STALLS) || !counted->has_stalls ||
-	    counted->stalls == (load->state == WARM ? 0 : misses);
+	if (!counted->has_stalls)
+		return true;
+	if (load->checks & STALLS)
+		return counted->stalls == (load->state == WARM ? 0 : misses);
+	/* each brought in a page that it was to read, which was missing then */
+	return !(load->checks & FILLS) || counted->stalls <= misses;
 }
 
 static void
@@ -78,7 +99,8 @@ print_counted(const struct figures *counted)
 		    counted->fault_misses, counted->mapped);
 	if (counted->has_stalls)
 		printf(", %llu stalls", counted->stalls);
-	printf(", %llu fills, %llu lost", counted->fills, counted->lost);
+	printf(", %llu fills, %llu dirtied, %llu lost", counted->fills, counted->dirties,
+	    counted->lost);
 }
 
 /* One bound, unless it is a point; returns whether it was. */
@@ -102,7 +124,7 @@ print_bounds(const struct workload *load, const struct truth *truth, const struc
 		any |= print_range("hits", hits, !any);
 	if (load->checks & MISSES)
 		any |= print_range("misses", misses, !any);
-	if (load->checks & FAULT_BOUND) {
+	if (are_faults_bound(load->checks, counted)) {
 		any |= print_range("fault misses", (struct range){ truth->major, truth->faults },
 		    !any);
 		any |= print_range("with mapped", range_mapped(truth, counted), !any);
@@ -119,21 +141,28 @@ is_right(const struct workload *load, const struct truth *truth, const struct fi
 	return counted->lost == 0 && is_between(counted->hits, hits.least, hits.most) &&
 	    is_between(counted->misses, misses.least, misses.most) &&
 	    (!(load->checks & FILLS) || counted->fills == truth->filled) &&
+	    (!(load->checks & DIRTIES) || counted->dirties == truth->dirtied) &&
 	    stalls_are_right(load, truth->misses, counted) &&
 	    faults_are_right(load->checks, truth, counted);
 }
 
 static void
-print_truth(const struct workload *load, const struct truth *truth, u64 hits)
+print_truth(const struct workload *load, const struct truth *truth, const struct figures *counted,
+    u64 hits)
 {
 	printf("%s: %llu hits, %llu misses", load->name, load->checks & HITS ? hits : 0,
 	    (u64)truth->misses);
 	if (load->checks & FAULT_MISSES)
 		printf(", %llu fault misses", (u64)truth->touched);
+	else if (load->checks & AROUND && !has_only_tracepoints(counted))
+		printf(", %llu fault misses, %llu mapped", (u64)truth->fault_misses,
+		    (u64)truth->mapped);
 	if (load->checks & FAULTS)
 		printf(", %llu faults", (u64)truth->faults);
 	if (load->checks & FILLS)
 		printf(", %llu fills", (u64)truth->filled);
+	if (load->checks & DIRTIES)
+		printf(", %llu dirtied", (u64)truth->dirtied);
 }
 
 bool
@@ -149,7 +178,7 @@ judge(const struct workload *load, const struct truth *truth, const struct figur
 		of_hits.most++;
 	right = is_right(load, truth, counted, of_hits, of_misses);
 	printf("%sok %u - ", right ? "" : "not ", number);
-	print_truth(load, truth, hits);
+	print_truth(load, truth, counted, hits);
 	bound = print_bounds(load, truth, counted, of_hits, of_misses);
 	if (!right || bound) {
 		printf(right ? ", counted " : " but counted ");
@@ -157,4 +186,22 @@ judge(const struct workload *load, const struct truth *truth, const struct figur
 	}
 	putchar('\n');
 	return right;
+}
+
+static u64
+short_of(u64 truth, u64 counted)
+{
+	return truth > counted ? truth - counted : 0;
+}
+
+u64
+judge_missing(const struct workload *load, const struct truth *truth, const struct figures *counted)
+{
+	u64 accesses, misses;
+
+	if (!(load->checks & MANY_WAIT) || !has_kretprobes(counted))
+		return 0;
+	accesses = short_of(truth->accesses, counted->hits + counted->misses);
+	misses = short_of(truth->misses, counted->misses);
+	return accesses > misses ? accesses : misses;
 }

@@ -35,6 +35,7 @@ read_figure(struct figures *figures, const char *line)
 		{ "fills=", &figures->fills },
 		{ "lost=", &figures->lost },
 		{ "stalls=", &figures->stalls },
+		{ "dirties=", &figures->dirties },
 	};
 
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
@@ -62,11 +63,25 @@ read_account(struct observer *observer, const char *line)
 	observer->balanced = fills == n[0] + n[1] + n[2] + n[3] + n[4] + n[5];
 }
 
+/* Whether LINE says how many events were not counted. */
+static bool
+read_uncounted(struct observer *observer, const char *line)
+{
+	unsigned long long events;
+
+	if (sscanf(line, "hitratio: %llu events were not counted: %*c", &events) != 1)
+		return false;
+	observer->uncounted += events;
+	return true;
+}
+
 static void
 read_line(struct observer *observer, const char *line)
 {
 	observer->rows += strncmp(line, "time=", 5) == 0;
-	if (strncmp(line, "hitratio: ", 10) == 0) {
+	if (read_uncounted(observer, line))
+		snprintf(observer->complaint, sizeof observer->complaint, "%s", line);
+	else if (strncmp(line, "hitratio: ", 10) == 0) {
 		/* what it says after its account went wrong */
 		observer->balanced = false;
 		read_account(observer, line);

@@ -13,7 +13,7 @@
 
 struct figures {
 	unsigned long long hits, misses, faults, fault_misses, mapped, fills, lost;
-	unsigned long long stalls;
+	unsigned long long stalls, dirties;
 	bool has_stalls; /* whether this tier counts them */
 	char tier[16];
 };
@@ -27,6 +27,7 @@ struct observer {
 	unsigned rows; /* begun since somebody set it to 0 */
 	struct figures figures;
 	bool balanced; /* what was filled is somewhere, by its own account at its end */
+	unsigned long long uncounted; /* events, by its account */
 	char account[4096];
 	char complaint[4096]; /* the last line that says what went wrong */
 };

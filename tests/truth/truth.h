@@ -20,8 +20,11 @@ struct truth {
 	atomic_ullong accesses, misses; /* of reads */
 	atomic_ullong unsure;           /* pages that calls which were cut off asked for */
 	atomic_ullong touched;          /* first touches, by a mapping, of absent pages */
+	atomic_ullong fault_misses;     /* of these, with a fault of their own */
+	atomic_ullong mapped;           /* absent pages that a mapping has got without */
 	atomic_ullong faults, major;    /* by getrusage */
 	atomic_bool order_0;            /* no page that was touched is of a large folio */
+	atomic_ullong dirtied;          /* pages that writes found clean */
 	atomic_ullong filled;           /* pages in memory after, but not before */
 	atomic_ullong fills;            /* not a truth: what was counted, to compare with it */
 	char reason[200];               /* of a case that was skipped */
@@ -52,16 +55,27 @@ enum checks {
 	 * misses may be more, by UNSURE at most. */
 	STANDING = 1024,
 	/*
-	 * With readahead, which of the pages that a fault finds were filled and which were mapped
-	 * around an earlier one is a matter of time. A major fault brought its page in or waited
-	 * for it, so it is a miss; every miss is a fault; and what was touched was
-	 * mapped by one or the other. But no tracepoint tells that a fault maps all of a
-	 * large folio (finish_fault, 6.18).
+	 * A program that is started: which of its pages have had a fault, and which were mapped
+	 * around one, it cannot say. But a major fault brought its page in or waited for it, so
+	 * it is a miss; every miss is a fault; and what was touched was mapped by one or
+	 * the other.
 	 */
 	FAULT_BOUND = 256,
+	/*
+	 * With readahead: each touch knows whether it had a fault, and the mapping what it has
+	 * got in the end. Where there are but tracepoints this is a FAULT_BOUND: which page
+	 * a fault was for they do not say before it was looked up, nor that a fault maps
+	 * all of a large folio (finish_fault, 6.18).
+	 */
+	AROUND = 2048,
 	/* A program that is started: how often the kernel looks at its head depends on the
 	 * kernel, once or twice. */
 	HEAD_BOUND = 512,
+	/* Where functions are seen by kprobes, the kernel shows the ends of no more than some
+	 * calls (10 or more) that wait at once. What is missing then hitratio must have noticed:
+	 * at its end it says so. */
+	MANY_WAIT = 4096,
+	DIRTIES = 8192,
 };
 
 enum flags {
@@ -79,6 +93,7 @@ struct work {
 	struct file *others; /* further files of the case, in their own states */
 	size_t other_count;
 	struct truth *truth;
+	off_t map_start; /* where in the file mappings begin */
 	bool map_random; /* mappings go without readahead */
 };
 
@@ -110,7 +125,7 @@ uint32_t draw(uint32_t below);
 /* Bytes OFFSET up to OFFSET + LENGTH of FILE were read. */
 void file_accessed(struct file *file, struct truth *truth, off_t offset, ssize_t length);
 
-/* A page of FILE was touched through a mapping. */
-void file_touched(struct file *file, struct truth *truth, size_t page);
+/* A page of FILE was touched through a mapping, with a fault or without. */
+void file_touched(struct file *file, struct truth *truth, size_t page, bool fault);
 
 #endif

@@ -2,6 +2,7 @@
 #include "ways.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/sendfile.h>
@@ -53,37 +54,101 @@ count_faults(struct truth *truth, int sign)
 	truth->major += (unsigned long long)(sign * usage.ru_majflt);
 }
 
+static long
+faults_now(void)
+{
+	static struct rusage usage; /* in memory after the first time */
+
+	getrusage(RUSAGE_SELF, &usage);
+	return usage.ru_minflt + usage.ru_majflt;
+}
+
+static void
+touch_page(struct work *work, volatile char *map, off_t byte, bool write)
+{
+	volatile char *at = map + (byte - work->map_start);
+	long before = faults_now();
+
+	if (write)
+		*at = 'z';
+	else
+		(void)*at;
+	file_touched(&work->file, work->truth, (size_t)byte / PAGE, faults_now() != before);
+}
+
 static void
 touch_pages(struct work *work, const struct job *job, volatile char *map, bool write)
 {
+	faults_now();
 	for (size_t i = 0; i < job->count; i++) {
 		for (size_t at = 0; at < job->size; at += PAGE) {
 			off_t byte = job->offsets[i] + (off_t)at;
 
 			if (byte >= work->file.size)
 				break;
-			if (write)
-				map[byte] = 'z';
-			else
-				(void)map[byte];
-			file_touched(&work->file, work->truth, (size_t)byte / PAGE);
+			touch_page(work, map, byte, write);
 		}
 	}
+}
+
+/* What MAP has of the file now, by the kernel's own table; the caller frees it. */
+static uint64_t *
+mapped_now(const struct work *work, const void *map)
+{
+	size_t first = (size_t)work->map_start / PAGE;
+	size_t size = (work->file.pages - first) * sizeof(uint64_t);
+	uint64_t *entries = malloc(size);
+	int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+
+	if (!entries || fd < 0 ||
+	    pread(fd, entries, size, (off_t)((uintptr_t)map / PAGE * sizeof(uint64_t))) !=
+		(ssize_t)size)
+		broken("/proc/self/pagemap");
+	close(fd);
+	return entries;
+}
+
+/* Pages that were not KNOWN, in memory or accessed, before MAP was touched. */
+static void
+count_mapped(struct work *work, const void *map, const unsigned char *known)
+{
+	uint64_t *entries = mapped_now(work, map);
+	size_t first = (size_t)work->map_start / PAGE;
+	unsigned long long mapped = 0;
+
+	for (size_t page = first; page < work->file.pages; page++)
+		mapped += entries[page - first] >> 63 && !known[page];
+	free(entries);
+	work->truth->mapped += mapped - work->truth->fault_misses;
+}
+
+static void
+touch_and_count(struct work *work, const struct job *job, void *map, bool write)
+{
+	unsigned char *known = malloc(work->file.pages);
+
+	if (!known)
+		broken("memory");
+	for (size_t page = 0; page < work->file.pages; page++)
+		known[page] = work->file.cached[page];
+	count_faults(work->truth, -1);
+	touch_pages(work, job, map, write);
+	count_faults(work->truth, 1);
+	count_mapped(work, map, known);
+	free(known);
 }
 
 void
 touch_mapping(struct work *work, const struct job *job, bool write, int flags)
 {
-	size_t length = (size_t)work->file.size;
+	size_t length = (size_t)(work->file.size - work->map_start);
 	void *map = mmap(NULL, length, write ? PROT_READ | PROT_WRITE : PROT_READ, flags,
-	    work->file.fd, 0);
+	    work->file.fd, work->map_start);
 
 	if (map == MAP_FAILED || (work->map_random && madvise(map, length, MADV_RANDOM) < 0))
 		broken("mmap");
 	work->truth->order_0 = work->map_random;
-	count_faults(work->truth, -1);
-	touch_pages(work, job, map, write);
-	count_faults(work->truth, 1);
+	touch_and_count(work, job, map, write);
 	munmap(map, length);
 }
 

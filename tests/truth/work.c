@@ -72,8 +72,10 @@ file_accessed(struct file *file, struct truth *truth, off_t offset, ssize_t leng
 }
 
 void
-file_touched(struct file *file, struct truth *truth, size_t page)
+file_touched(struct file *file, struct truth *truth, size_t page, bool fault)
 {
-	if (!atomic_exchange(&file->cached[page], 1))
-		truth->touched++;
+	if (atomic_exchange(&file->cached[page], 1))
+		return;
+	truth->touched++;
+	truth->fault_misses += fault;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One call that reads more than memory may hold: what it has read is evicted before it
  * returns. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -49,9 +50,45 @@ read_in_one_call(struct work *work)
 	file_accessed(&work->file, work->truth, 0, n);
 }
 
+#define GROUP  64    /* pages that have one entry in the ledger */
+#define GROUPS 16384 /* the least that a ledger has room for */
+
+/* A file of three times as many groups as the ledger of a small machine has room for. */
+static void
+make_many_groups(struct work *work)
+{
+	struct file *other = add_others(work, 1);
+	char path[4096];
+
+	snprintf(path, sizeof path, "%.4000s.groups", work->file.path);
+	file_make_sparse(other, path, (off_t)GROUPS * 3 * GROUP * (off_t)PAGE);
+	file_set(other, COLD);
+	if (posix_fadvise(other->fd, 0, 0, POSIX_FADV_RANDOM) != 0)
+		broken("fadvise");
+}
+
+/* One page of each of its groups, which leaves an entry without bits; those of the case's file
+ * have some, which stay. */
+static void
+read_many_groups(struct work *work)
+{
+	for (off_t at = 0; at < work->file.size; at += GROUP * (off_t)PAGE)
+		for (int i = 0; i < 4; i++)
+			read_at(work, &work->file, PAGE, at + i * (off_t)PAGE);
+	for (size_t group = 0; group < (size_t)GROUPS * 3; group++) {
+		read_at(work, &work->others[0], PAGE, (off_t)(group * GROUP * PAGE));
+		if (group % 1024 == 0)
+			usleep(10000); /* for hitratio to make room */
+	}
+	read_sequential(work, 32 * PAGE);
+}
+
 const struct workload large_cases[] = {
 	CASE_WITH(NAMED_ONLY | RECLAIM, "1g in one call", EXACT, COLD, make_1g, read_in_one_call),
 	CASE_WITH(NAMED_ONLY | RECLAIM, "512m in one call", EXACT, COLD, make_512m,
 	    read_in_one_call),
+	/* only where memory is small are there more than the ledger has room for */
+	CASE_WITH(NAMED_ONLY | LOOKED_AT, "more groups than the ledger has room for", EXACT, COLD,
+	    make_many_groups, read_many_groups),
 	{ 0 },
 };

@@ -55,6 +55,14 @@ touch_backwards(struct work *work)
 	way_mmap(work, &(struct job){ offsets, count, .size = PAGE });
 }
 
+/* A mapping does not begin where its file does. */
+static void
+touch_last_half(struct work *work)
+{
+	work->map_start = work->file.size / 2;
+	way_mmap(work, &(struct job){ &work->map_start, 1, .size = (size_t)work->file.size / 2 });
+}
+
 /* A fault of a write maps nothing around it: each page has its own, whoever brought it in. */
 static void
 write_private(struct work *work)
@@ -130,11 +138,11 @@ const struct workload mapped_cases[] = {
 	    read_then_touch),
 	CASE("touched, then read", EXACT | FAULT_MISSES | FAULTS | FILLS, MIXED, without_readahead,
 	    touch_then_read),
-	CASE("touched backwards", EXACT | FAULT_BOUND | FAULTS | FILLS, COLD, NULL,
-	    touch_backwards),
+	CASE("touched backwards", EXACT | AROUND | FAULTS | FILLS, COLD, NULL, touch_backwards),
+	CASE("its last half touched", EXACT | AROUND | FAULTS | FILLS, COLD, NULL, touch_last_half),
 	CASE("written to privately", EXACT | FAULT_MISSES | FAULTS | FILLS, COLD, NULL,
 	    write_private),
-	CASE("written to through a mapping", EXACT | FAULT_BOUND | FAULTS | FILLS, COLD, NULL,
+	CASE("written to through a mapping", EXACT | AROUND | FAULTS | FILLS, COLD, NULL,
 	    write_shared),
 	CASE("a program that is started", EXACT | HEAD_BOUND | FILLS | FAULT_BOUND, COLD,
 	    copy_program, start_program),

@@ -150,7 +150,7 @@ checks_of(const struct product *product, enum state state)
 	int checks = EXACT;
 
 	if (product->way->mapped) {
-		checks |= product->no_readahead || state == WARM ? FAULT_MISSES : FAULT_BOUND;
+		checks |= product->no_readahead || state == WARM ? FAULT_MISSES : AROUND;
 		return checks | FILLS | (product->beside_writer ? 0 : FAULTS);
 	}
 	/* of a splice nothing but the events says where it ended */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -224,6 +225,28 @@ direct(struct work *work)
 	close(fd);
 }
 
+/* Reads of the device below are no accesses of files. */
+static void
+block_device(struct work *work)
+{
+	char path[4096];
+	struct stat status;
+	int fd;
+
+	snprintf(path, sizeof path, "%.4000s.device", work->file.path);
+	if (fstat(work->file.fd, &status) < 0 || mknod(path, S_IFBLK | 0600, status.st_dev) < 0)
+		broken(path);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	unlink(path);
+	if (fd < 0)
+		return; /* the file system has more than one, or none of its own */
+	posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+	for (off_t at = 0; at < work->file.size; at += BUFFER)
+		if (pread(fd, buffer, BUFFER, at) < 0)
+			broken("the device");
+	close(fd);
+}
+
 /* Memory is no cache of anything: neither reads nor touches of tmpfs count. */
 static void
 memory_file(struct work *work)
@@ -254,7 +277,7 @@ const struct workload read_cases[] = {
 	CASE("warm 4k sequential", EXACT | FILLS | STALLS, WARM, NULL, sequential_4k),
 	CASE("every 4th page, 4k sequential", EXACT | FILLS, EVERY_4TH, NULL, sequential_4k),
 	CASE("every 4th page, 1m sequential", EXACT | FILLS, EVERY_4TH, NULL, sequential_1m),
-	CASE("cold read to the end", EXACT, COLD, NULL, to_the_end),
+	CASE("cold read to the end", EXACT | FILLS, COLD, NULL, to_the_end),
 	CASE("cold unaligned random", EXACT, COLD, NULL, unaligned),
 	CASE("warm unaligned random", EXACT | STALLS, WARM, NULL, unaligned),
 	CASE("cold overlapping", EXACT | FILLS, COLD, NULL, overlapping),
@@ -272,6 +295,7 @@ const struct workload read_cases[] = {
 	CASE("a hole", EXACT | FILLS, COLD, sparse, sequential_1m),
 	CASE("readahead overshoot", EXACT | FILLS, COLD, NULL, overshoot),
 	CASE("O_DIRECT", EXACT, COLD, NULL, direct),
+	CASE("a block device", EXACT | FILLS, COLD, NULL, block_device),
 	CASE("tmpfs", EXACT | FILLS | FAULTS, COLD, NULL, memory_file),
 	CASE_WITH(LOOKED_AT, "looked at meanwhile, cold 4k random", EXACT, COLD, NULL,
 	    read_random_4k),

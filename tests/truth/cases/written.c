@@ -28,6 +28,7 @@ write_then_read(struct work *work)
 		    0)
 			broken("write");
 		work->file.cached[page] = 1;
+		work->truth->dirtied++;
 	}
 	read_sequential(work, 32 * PAGE);
 }
@@ -102,7 +103,7 @@ preload_then_touch(struct work *work)
 		broken("mmap");
 	for (size_t page = 0; page < work->pages; page++) {
 		(void)map[page * PAGE];
-		file_touched(&work->file, work->truth, page);
+		file_touched(&work->file, work->truth, page, true);
 	}
 	munmap((void *)map, (size_t)work->file.size);
 }
@@ -191,6 +192,8 @@ truncate_under_sendfile(struct work *work)
 	usleep(20000);
 	if (ftruncate(work->file.fd, 0) < 0)
 		broken("ftruncate");
+	if (work->load->flags & LOOKED_AT) /* long enough for that */
+		usleep(50000);
 	close(ends[1]);
 	if (read(told[0], &sent, sizeof sent) != sizeof sent)
 		broken("pipe");
@@ -240,12 +243,14 @@ truncated_under_reads(struct work *work)
 }
 
 const struct workload written_cases[] = {
-	CASE("write then read", EXACT, COLD, NULL, write_then_read),
+	CASE("write then read", EXACT | DIRTIES, COLD, NULL, write_then_read),
 	CASE("preload then read", EXACT, COLD, NULL, preload_then_read),
 	CASE("preload then touch", EXACT | FAULT_MISSES, COLD, NULL, preload_then_touch),
 	CASE("a file that grows between reads", EXACT | STALLS, WARM, NULL, growing),
 	CASE("a file that grows while it is read", EXACT | MOST, WARM, NULL, growing_meanwhile),
 	CASE("truncated under a sendfile", EXACT | STANDING, COLD, NULL, truncated_under_sendfile),
+	CASE_WITH(LOOKED_AT, "looked at meanwhile, truncated under a sendfile", EXACT | STANDING,
+	    COLD, NULL, truncated_under_sendfile),
 	CASE("truncated under reads", EXACT | WHOLE_CALLS, COLD, NULL, truncated_under_reads),
 	{ 0 },
 };
