@@ -7,10 +7,7 @@
  * they did. Each has a pair of programs by trampoline (fentry and fexit, whose arguments
  * are the function's own) and one by kprobe and kretprobe, where those are refused; both
  * end in the same code.
- */
-#include "reading.h"
-
-/*
+ *
  * Where the kernel may preempt programs, one that is put aside in its middle keeps all
  * other tasks' events on that processor from itself (prog->active). So there are two sets,
  * the second by kprobes, which are never preempted, as far as they reach: what the one
@@ -18,7 +15,7 @@
  * (To keep the processor by bpf_preempt_disable is no help: the kernel takes it when that
  * ends, which is still in the program.)
  */
-#define POSIX_FADV_WILLNEED 3
+#include "reading.h"
 
 /* The inode of MAPPING if its pages count, else NULL. */
 static __always_inline struct inode *
@@ -106,6 +103,17 @@ write_flag(void)
 	return 0x1000; /* 5.4 to 6.9 */
 }
 
+/* Whether pages of MAPPING come from somewhere: not those of guest_memfd and secretmem, which
+ * cannot be read, and of ramfs, which lie nowhere else. */
+static __always_inline bool
+has_storage(bool by_kprobe, struct address_space *mapping)
+{
+	const struct address_space_operations *operations = FOLLOW(by_kprobe, mapping, a_ops);
+
+	return FOLLOW(by_kprobe, operations, readahead) ||
+	    BPF_CORE_READ(mapping, host, i_sb, s_magic) != RAMFS_MAGIC;
+}
+
 /* An insert that counts: one that succeeded, and not for a write. */
 static inline bool
 is_fill(__u32 gfp, int result)
@@ -167,7 +175,8 @@ end_insert(bool by_kprobe, struct folio *folio, struct address_space *mapping, _
 	struct reader *reader;
 	struct cache cache;
 
-	if (!host || index >= size_pages(FOLLOW(by_kprobe, host, i_size)))
+	if (!host || index >= size_pages(FOLLOW(by_kprobe, host, i_size)) ||
+	    !has_storage(by_kprobe, mapping))
 		return 0;
 	reader = reader_of_current(false);
 	if (reader && reader->preloads)
@@ -179,6 +188,8 @@ end_insert(bool by_kprobe, struct folio *folio, struct address_space *mapping, _
 }
 
 /* --- preload: readahead(2), posix_fadvise(2) and madvise(2) end in generic_fadvise */
+
+#define POSIX_FADV_WILLNEED 3
 
 static inline int
 begin_preload(int advice)
@@ -275,10 +286,12 @@ begin_map(bool by_kprobe, struct vm_fault *fault, __u64 address, __u64 pages)
 	return 0;
 }
 
-/* All that one entry of the page middle directory maps. */
+/* All that one entry of the page middle directory maps, if the kernel has made it. */
 static __always_inline int
-begin_map_huge(bool by_kprobe, struct vm_fault *fault)
+end_map_huge(bool by_kprobe, struct vm_fault *fault, int result)
 {
+	if (result != 0)
+		return 0;
 	return begin_map(by_kprobe, fault, FOLLOW(by_kprobe, fault, address) & -HUGE_PAGE_SIZE,
 	    HUGE_PAGE_SIZE / PAGE_SIZE);
 }
@@ -375,12 +388,18 @@ BPF_PROG(map_faulted_begins, struct vm_fault *fault)
 	return begin_map(false, fault, fault->address, 1);
 }
 
-SEC("fentry")
+#ifndef BEFORE_FOLIOS
+/* It has two or three arguments: 6.16. */
+SEC("fexit")
 int
-BPF_PROG(map_huge_begins, struct vm_fault *fault)
+BPF_PROG(map_huge_ends, struct vm_fault *fault)
 {
-	return begin_map_huge(false, fault);
+	__u64 result = 1;
+
+	bpf_get_func_ret(ctx, &result);
+	return end_map_huge(false, fault, result);
 }
+#endif
 
 /* --- by kprobe and kretprobe */
 
@@ -393,7 +412,7 @@ keep(enum kept_call which, __u64 first, __u64 second, __u64 third)
 
 	if (!reader)
 		return 0;
-	if (reader->kept[which].kept && which == KEPT_INSERT && state.counting)
+	if (reader->kept[which].kept && which == KEPT_INSERT && !settings.second && state.counting)
 		count(UNSEEN, 1, is_current_target());
 	reader->kept[which].of[0] = first;
 	reader->kept[which].of[1] = second;
@@ -546,11 +565,22 @@ map_faulted_called(struct pt_regs *regs)
 	return begin_map(true, fault, BPF_CORE_READ(fault, address), 1);
 }
 
+#ifndef BEFORE_FOLIOS
 SEC("kprobe")
 int
 map_huge_called(struct pt_regs *regs)
 {
-	return begin_map_huge(true, (void *)ARGUMENT_1(regs));
+	return keep(KEPT_MAP_HUGE, ARGUMENT_1(regs), 0, 0);
 }
+
+SEC("kretprobe")
+int
+map_huge_returned(struct pt_regs *regs)
+{
+	struct arguments *call = kept(KEPT_MAP_HUGE);
+
+	return call ? end_map_huge(true, (void *)call->of[0], RESULT(regs)) : 0;
+}
+#endif
 
 #endif

@@ -74,8 +74,11 @@ group_take(__u64 mapping, __u64 group, __u64 bits, __u64 began)
 	return count_bits(taken | aside);
 }
 
-/* Evicts BITS of the group, which go into the second mask; returns how many are gone for
- * good: set aside before, and not accessed since. */
+/*
+ * Evicts BITS of the group, which go into the second mask; returns how many are gone for
+ * good: set aside before, and not accessed since. They are in the one before they leave the
+ * other, so that whoever accesses them finds them.
+ */
 __noinline __u64
 group_evict(__u64 mapping, __u64 group, __u64 bits)
 {
@@ -83,15 +86,19 @@ group_evict(__u64 mapping, __u64 group, __u64 bits)
 	struct ledger_entry *entry = bpf_map_lookup_elem(&ledger, &key);
 	__u64 taken, before;
 
-	if (!entry || !(entry->mask & bits))
+	if (!entry || !(bits &= entry->mask))
 		return 0;
+	entry->evicted_at = __sync_fetch_and_add(&state.evictions, 1) + 1;
+	before = __sync_fetch_and_or(&entry->evicted, bits);
 	taken = __sync_fetch_and_and(&entry->mask, ~bits) & bits;
+	/* what somebody has accessed meanwhile */
+	if (bits & ~taken & ~before)
+		__sync_fetch_and_and(&entry->evicted, taken | before | ~bits);
 	if (bpf_map_lookup_elem(&ledger, &key) != entry) {
+		__sync_fetch_and_and(&entry->evicted, before | ~bits);
 		__sync_fetch_and_or(&entry->mask, taken);
 		return 0;
 	}
-	entry->evicted_at = __sync_fetch_and_add(&state.evictions, 1) + 1;
-	before = __sync_fetch_and_or(&entry->evicted, taken);
 	__sync_fetch_and_add(&state.set_aside, count_bits(taken & ~before));
 	return count_bits(taken & before);
 }
@@ -125,6 +132,8 @@ group_delete_empty(const struct ledger_key *key)
 	}
 	if (bpf_map_delete_elem(&ledger, key) == 0)
 		__sync_fetch_and_add(&state.ledger_entries, -1);
+	else
+		__sync_lock_test_and_set(&entry->dead, 0);
 }
 
 #endif

@@ -6,8 +6,8 @@
  * The ledger's entries as in groups.h, for kernels without atomic operations that return
  * the old value (before 5.12): each entry is changed under a lock. Tracing programs may
  * take no spin lock, but to put a key into a hash that must not be there yet is one: it
- * succeeds for one of those who try. These kernels do not preempt a program, so that the
- * holder is always at work on another processor.
+ * succeeds for one of those who try. Its holder is at work on another processor, since
+ * 5.10 does not preempt a program; later kernels may, and then nobody waits for long.
  */
 #include "bits.h"
 #include "sums.h"
@@ -53,7 +53,7 @@ spin(__u64 mapping, __u64 group)
 __noinline int
 group_lock(__u64 mapping, __u64 group)
 {
-	for (int i = 0; i < SPINS; i++)
+	for (int i = 0; i < (settings.patient ? SPINS : 1); i++)
 		if (spin(mapping, group))
 			return true;
 	return false;

@@ -27,8 +27,13 @@ struct inode {
 	long long i_size;
 };
 
+struct address_space_operations {
+	void *readahead;
+};
+
 struct address_space {
 	struct inode *host;
+	const struct address_space_operations *a_ops;
 };
 
 #ifdef BEFORE_FOLIOS
@@ -60,7 +65,6 @@ struct pipe_inode_info {
 };
 
 struct fdtable {
-	unsigned int max_fds;
 	struct file **fd;
 };
 
@@ -175,6 +179,7 @@ enum ___gfp_flag_bits {
 
 /* include/uapi/linux/magic.h */
 #define OVERLAYFS_SUPER_MAGIC 0x794c7630
+#define RAMFS_MAGIC           0x858458f6
 #define TMPFS_MAGIC           0x01021994
 
 /* include/linux/sched.h */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The same for kernels before folios (5.10 to 5.15), which lack task storage for tracing,
- * atomic operations that return a value, and the tracepoints of the second tier.
+ * The same for kernels before folios (5.10 to 5.15). The first of them lacks task storage for
+ * tracing and atomic operations that return a value, all of them the tracepoints of the
+ * tracepoint tier.
  */
 #define BEFORE_FOLIOS
 #include "full.h"

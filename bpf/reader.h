@@ -36,7 +36,7 @@ struct arguments {
 	bool kept;
 };
 
-enum kept_call { KEPT_READ, KEPT_SPLICE, KEPT_INSERT, KEPT_PRELOAD, KEEPS };
+enum kept_call { KEPT_READ, KEPT_SPLICE, KEPT_INSERT, KEPT_PRELOAD, KEPT_MAP_HUGE, KEEPS };
 
 struct reader {
 	struct reading readings[2]; /* a file system may read another's file meanwhile */

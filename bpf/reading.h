@@ -66,6 +66,9 @@ recover_reading(struct reading *reading, const struct given *now, struct task_st
 	__u64 end = copy.call_start + (now->bytes - copy.given.bytes);
 	bool target;
 
+	/* it may have gone on since the figures were taken */
+	if ((__s64)(now->calls - copy.given.calls) <= 0)
+		return;
 	if (!copy.cache.mapping || !claim_reading(reading, copy.cache.mapping))
 		return;
 	if (!state.counting)
@@ -76,14 +79,17 @@ recover_reading(struct reading *reading, const struct given *now, struct task_st
 		return;
 	}
 	count(STALLS, copy.stalls, target);
-	if (end > copy.position)
-		count_accesses(&copy.cache, copy.position >> PAGE_SHIFT, size_pages(end),
-		    copy.began, target);
+	if (end <= copy.position)
+		return;
+	end = size_pages(end);
+	count_accesses(&copy.cache, copy.first, end < copy.end ? end : copy.end, copy.began,
+	    target);
 }
 
-/* What of TASK's calls has returned unseen. */
+/* What of TASK's calls has returned unseen: where it EXITS, all, and of those that are not
+ * among its figures nobody knows. */
 static inline void
-recover_returned(struct reader *reader, struct task_struct *task)
+recover_returned(struct reader *reader, struct task_struct *task, bool exits)
 {
 	struct given now = given_to(task);
 
@@ -92,8 +98,11 @@ recover_returned(struct reader *reader, struct task_struct *task)
 	for (int i = 0; i < 2; i++) {
 		struct reading *reading = &reader->readings[i];
 
-		if (*(volatile __u64 *)&reading->cache.mapping && reading->given.calls != now.calls)
-			recover_reading(reading, &now, task);
+		if (!*(volatile __u64 *)&reading->cache.mapping)
+			continue;
+		if (exits && reading->given.calls == now.calls)
+			now.calls += 2;
+		recover_reading(reading, &now, task);
 	}
 }
 
@@ -121,9 +130,13 @@ reading_place(struct reader *reader, __u64 mapping, __u64 position, const struct
 	if (reading->cache.mapping && settings.recovers) {
 		struct given then = *now;
 
-		/* the next piece of the same splice begins where this one ended */
+		/* the next piece of the same splice begins where this one ended; of other
+		 * calls that are not among the figures nobody knows */
 		if (then.calls == reading->given.calls) {
-			then.calls++;
+			bool follows = position > reading->position &&
+			    position <= reading->end << PAGE_SHIFT;
+
+			then.calls += follows ? 1 : 2;
 			then.bytes = reading->given.bytes + position - reading->call_start;
 		}
 		recover_reading(reading, &then, current_task());
@@ -182,8 +195,13 @@ end_reading(const struct cache *cache, __u64 end, __s64 bytes)
 	__u64 began = NO_BEGINNING;
 	struct given now;
 
-	if (!reader)
-		return 0; /* its beginning has complained */
+	if (!reader) {
+		/* without memory for it its beginning has complained, but 5.16 to 6.1 may
+		 * fail to find it at times */
+		if (bytes > 0 && state.counting && !settings.recovers)
+			count(UNSEEN, 1, is_current_target());
+		return 0;
+	}
 	now = given_to(current_task());
 	reading = reading_of(reader, cache->mapping);
 	if (!reading && was_ended(reader, cache->mapping, end, &now))

@@ -58,6 +58,7 @@ struct ledger_entry {
 struct settings {
 	__u8 twice;    /* there are two sets of the same programs: see full.h */
 	__u8 second;   /* this is the second */
+	__u8 patient;  /* who holds a lock cannot be waiting for us: see groups_locked.h */
 	__u8 recovers; /* the ends of calls may go unseen: see reading.h */
 };
 

@@ -47,7 +47,7 @@ look(struct bpf_iter__bpf_map_elem *context)
 	reader = bpf_map_lookup_elem(&readers, &task);
 	if (!reader)
 		return 0;
-	recover_returned(reader, (void *)task);
+	recover_returned(reader, (void *)task, false);
 	note_readings(reader);
 	return 0;
 }
@@ -95,7 +95,7 @@ look(struct bpf_iter__task *context)
 	state.self = (__u64)&state;
 	if (!task || !(reader = reader_of(task, false)))
 		return 0;
-	recover_returned(reader, task);
+	recover_returned(reader, task, false);
 	if (reader->seat.owner) {
 		if (seat_look(&reader->seat, task, reader->seat.request.number))
 			note_reading(&reader->seat.request.cache);

@@ -89,11 +89,9 @@ note_batch(struct task_struct *task, const struct address_space *mapping, const 
 	if (!is_same_request(request, task, call, &cache, index, last)) {
 		seat_settle(seat, task);
 		request_begin(request, task, call, &cache, index, last);
-		request_hold(request);
 	} else if (!is_held(request)) {
 		/* hitratio looked, and counted up to its end: only what lies behind is new */
 		request->start = request->end;
-		request_hold(request);
 	}
 	if (call->room && end > request->start + call->room)
 		end = request->start + call->room;
@@ -103,6 +101,8 @@ note_batch(struct task_struct *task, const struct address_space *mapping, const 
 		request->end = end;
 	request->index = index;
 	request->seen = state.evictions;
+	if (!is_held(request)) /* last: a look may settle it at once */
+		request_hold(request);
 }
 
 static __noinline int

@@ -53,7 +53,7 @@ BPF_PROG(task_exit, struct task_struct *task)
 	struct reader *reader = reader_of_current(false);
 
 	if (reader)
-		recover_returned(reader, task);
+		recover_returned(reader, task, true);
 #ifdef BEFORE_FOLIOS
 	forget_current();
 #else

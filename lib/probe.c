@@ -197,6 +197,22 @@ look(const struct probe *probe)
 	return iterate(probe->look);
 }
 
+/* The programs know their own address after a look. */
+static int
+look_first(struct probe *probe, struct probe_reason *reason)
+{
+	const struct bpf_program *sweep = program_named(probe, "sweep");
+
+	probe->look = attach_iterator(probe, program_named(probe, "look"), "readers");
+	if (probe->look && is_iterator(sweep))
+		probe->sweep = attach_iterator(probe, sweep, "ledger");
+	if (!probe->look || (is_iterator(sweep) && !probe->sweep) || look(probe) < 0) {
+		explain(reason, "cannot look at all tasks: %s", strerror(errno));
+		return -1;
+	}
+	return 0;
+}
+
 static int
 attach_all(struct probe *probe, struct probe_reason *reason)
 {
@@ -207,13 +223,6 @@ attach_all(struct probe *probe, struct probe_reason *reason)
 			continue;
 		explain(reason, "cannot attach to %s: %s", hooks_point(&probe->hooks[set], failed),
 		    strerror(errno));
-		return -1;
-	}
-	probe->look = attach_iterator(probe, program_named(probe, "look"), "readers");
-	if (probe->look && is_iterator(program_named(probe, "sweep")))
-		probe->sweep = attach_iterator(probe, program_named(probe, "sweep"), "ledger");
-	if (!probe->look || (is_iterator(program_named(probe, "sweep")) && !probe->sweep)) {
-		explain(reason, "cannot look at all tasks: %s", strerror(errno));
 		return -1;
 	}
 	return 0;
@@ -275,14 +284,13 @@ open_object(struct probe *probe, enum hook_tier tier, bool target, struct probe_
 	return -1;
 }
 
-/* Whether the kernel may preempt programs of TIER: those of kprobes it never does, and no
- * program where it was built to preempt none of its own code. */
+/* Whether the kernel may preempt programs, as it was built; those of kprobes it never does. */
 static bool
-is_preempted(enum hook_tier tier)
+may_preempt(void)
 {
 	struct utsname kernel;
 
-	return tier == HOOK_FULL && uname(&kernel) == 0 && strstr(kernel.version, "PREEMPT");
+	return uname(&kernel) < 0 || strstr(kernel.version, "PREEMPT");
 }
 
 static int
@@ -352,15 +360,20 @@ load_again(struct probe *probe, bool target, struct probe_reason *reason)
 static int
 load(struct probe *probe, enum hook_tier tier, bool target, struct probe_reason *reason)
 {
-	bool twice = is_preempted(tier);
+	bool preempts = may_preempt(), twice = preempts && tier == HOOK_FULL;
 	const struct settings settings = {
 		.twice = twice,
+		.patient = !preempts,
 		.recovers = twice || tier == HOOK_KPROBE,
 	};
 	int error;
 
 	if (open_object(probe, tier, target, reason) < 0)
 		return -1;
+	if (twice && probe->which == PROGRAMS_PAGES) {
+		explain(reason, "this kernel may preempt a program that holds a lock");
+		return -1;
+	}
 	if (set_constants(probe->object, &settings) < 0) {
 		explain(reason, "cannot open the BPF programs: %s", strerror(errno));
 		return -1;
@@ -378,14 +391,7 @@ load(struct probe *probe, enum hook_tier tier, bool target, struct probe_reason 
 	probe->state->has_target = target;
 	if (settings.twice && load_again(probe, target, reason) < 0)
 		return -1;
-	if (attach_all(probe, reason) < 0)
-		return -1;
-	/* the programs know their own address after a look */
-	if (look(probe) < 0 || !probe->state->self) {
-		explain(reason, "cannot look at all tasks: %s", strerror(errno));
-		return -1;
-	}
-	return 0;
+	return look_first(probe, reason) < 0 ? -1 : attach_all(probe, reason);
 }
 
 /* Loads a program that does nothing; an errno. */
