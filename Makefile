@@ -101,7 +101,9 @@ test-programs: $(HELPERS) $(UNITS) build/tests/truth
 
 $(HELPERS): build/tests/%: tests/helper/%.c Makefile build/deps/stamp
 	@mkdir -p $(@D)
-	$(call say,CC)$(CC) $(CPPFLAGS) $(TEST_CFLAGS) -static $< -o $@
+	$(call say,CC)$(CC) $(CPPFLAGS) $(TEST_CFLAGS) -static $< $(HELPER_LIBS) -o $@
+
+build/tests/overhead: HELPER_LIBS = -Lbuild/deps/lib $(LDLIBS)
 
 build/tests/truth: $(TRUTH) $(wildcard tests/truth/*.h) Makefile build/deps/stamp
 	@mkdir -p $(@D)

@@ -12,10 +12,11 @@
 
 /*
  * Where the kernel may preempt programs, one that is put aside in its middle keeps all
- * other tasks' events on that processor from itself (prog->active). So all are loaded
- * twice there: what the first set missed is the second's, and either finds what the other
- * has done already, and leaves it. (To keep the processor by bpf_preempt_disable is no
- * help: the kernel takes it when that ends, which is still in the program.)
+ * other tasks' events on that processor from itself (prog->active). So there are two sets,
+ * the second by kprobes, which are never preempted, as far as they reach: what the one
+ * missed is the other's, and either finds what the other has done already, and leaves it.
+ * (To keep the processor by bpf_preempt_disable is no help: the kernel takes it when that
+ * ends, which is still in the program.)
  */
 #define POSIX_FADV_WILLNEED 3
 

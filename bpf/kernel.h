@@ -95,6 +95,7 @@ struct bpf_iter__bpf_map_elem {
 
 struct task_struct {
 	struct thread_info thread_info;
+	void *stack;
 	unsigned int flags;
 	int pid, tgid;
 	struct mm_struct *mm;
@@ -177,6 +178,7 @@ enum ___gfp_flag_bits {
 #define TMPFS_MAGIC           0x01021994
 
 /* include/linux/sched.h */
+#define PF_EXITING       0x00000004
 #define PF_IO_WORKER     0x00000010
 #define PF_USER_WORKER   0x00004000 /* 6.4: io_uring's submission thread among them */
 #define PF_MEMALLOC_NOFS 0x00040000 /* 5.10 to 7.3 */

@@ -9,8 +9,9 @@
  * evicted is set aside in a second mask, where a read that was going on then finds it.
  * What no such read can take any more is waste: see sweep.h.
  *
- * Loops over a range are bounded in number and nested in global functions, which every
- * kernel's verifier looks at once; they take numbers only, since 5.10 knows no more.
+ * Ranges are gone over by bpf_loop, whose body the verifier looks at once. Before 5.17, loops
+ * are bounded in number and nested in global functions, which every kernel's verifier looks
+ * at once; they take numbers only, since 5.10 knows no more.
  */
 #ifdef BEFORE_FOLIOS
 #include "groups_locked.h"
@@ -37,7 +38,10 @@ struct cache {
 static inline __u64
 address_of(const void *pointer)
 {
-	return (__u64)pointer - (__u64)&state + state.self;
+	__u64 difference = (__u64)pointer - (__u64)&state;
+
+	asm("" : "+r"(difference)); /* the compiler must not add to the pointer first */
+	return difference + state.self;
 }
 
 /* Fibonacci hashing */
@@ -45,6 +49,12 @@ static inline struct cache
 cache_at(__u64 mapping)
 {
 	return (struct cache){ mapping, mapping * 0x9e3779b97f4a7c15ULL >> (64 - HINT_BITS) };
+}
+
+static inline struct cache
+cache_of(const struct address_space *mapping)
+{
+	return cache_at(address_of(mapping));
 }
 
 static inline void
@@ -73,12 +83,77 @@ bits_between(__u64 base, __u64 first, __u64 end)
 	return bits;
 }
 
+enum bpf_func_id___looped {
+	BPF_FUNC_loop___looped = 181, /* 5.17 */
+};
+
+static inline bool
+has_loop(void)
+{
+#ifdef BEFORE_FOLIOS
+	return false;
+#else
+	return bpf_core_enum_value_exists(enum bpf_func_id___looped, BPF_FUNC_loop___looped);
+#endif
+}
+
+/* What is done with pages FIRST up to END, group by group. */
+struct span {
+	__u64 mapping, first, end;
+	__u64 began;
+	__u64 pages; /* what came of it */
+};
+
+static __always_inline __u64
+span_groups(const struct span *span)
+{
+	return ((span->end - 1) >> GROUP_SHIFT) - (span->first >> GROUP_SHIFT) + 1;
+}
+
+static __always_inline __u64
+span_bits(const struct span *span, __u64 group)
+{
+	return bits_between(group << GROUP_SHIFT, span->first, span->end);
+}
+
+static long
+span_fill(__u64 i, struct span *span)
+{
+	__u64 group = (span->first >> GROUP_SHIFT) + i;
+
+	span->pages += group_fill(span->mapping, group, span_bits(span, group));
+	return 0;
+}
+
+static long
+span_evict(__u64 i, struct span *span)
+{
+	__u64 group = (span->first >> GROUP_SHIFT) + i;
+
+	span->pages += group_evict(span->mapping, group, span_bits(span, group));
+	return 0;
+}
+
+static long
+span_take(__u64 i, struct span *span)
+{
+	__u64 group = (span->first >> GROUP_SHIFT) + i;
+
+	span->pages += group_take(span->mapping, group, span_bits(span, group), span->began);
+	return 0;
+}
+
 /* The next two go over the groups of FIRST up to END, a chunk at most. */
 __noinline __u64
 chunk_fill(__u64 mapping, __u64 first, __u64 end)
 {
+	struct span span = { .mapping = mapping, .first = first, .end = end };
 	__u64 group = first >> GROUP_SHIFT, pages = 0;
 
+	if (has_loop()) {
+		bpf_loop(span_groups(&span), span_fill, &span, 0);
+		return span.pages;
+	}
 	for (int i = 0; i < CHUNK_GROUPS && group << GROUP_SHIFT < end; i++, group++)
 		pages += group_fill(mapping, group, bits_between(group << GROUP_SHIFT, first, end));
 	return pages;
@@ -87,8 +162,13 @@ chunk_fill(__u64 mapping, __u64 first, __u64 end)
 __noinline __u64
 chunk_evict(__u64 mapping, __u64 first, __u64 end)
 {
+	struct span span = { .mapping = mapping, .first = first, .end = end };
 	__u64 group = first >> GROUP_SHIFT, pages = 0;
 
+	if (has_loop()) {
+		bpf_loop(span_groups(&span), span_evict, &span, 0);
+		return span.pages;
+	}
 	for (int i = 0; i < CHUNK_GROUPS && group << GROUP_SHIFT < end; i++, group++)
 		pages += group_evict(mapping, group,
 		    bits_between(group << GROUP_SHIFT, first, end));
@@ -114,8 +194,13 @@ chunk_take(__u64 mapping, __u64 chunk, __u64 first, __u64 end, __u64 began)
 __noinline __u64
 range_take(__u64 mapping, __u64 first, __u64 end, __u64 began)
 {
+	struct span span = { .mapping = mapping, .first = first, .end = end, .began = began };
 	__u64 chunk = first / CHUNK_PAGES, pages = 0;
 
+	if (has_loop()) {
+		bpf_loop(span_groups(&span), span_take, &span, 0);
+		return span.pages;
+	}
 	for (int i = 0; i < CHUNKS && chunk * CHUNK_PAGES < end; i++, chunk++)
 		pages += chunk_take(mapping, chunk, first, end, began);
 	return pages;
@@ -173,6 +258,15 @@ ledger_evict(const struct cache *cache, __u64 first, __u64 end)
 	if (pages)
 		pending_add(cache, -pages);
 	return pages;
+}
+
+static inline void
+count_accesses(const struct cache *cache, __u64 start, __u64 end, __u64 began, bool target)
+{
+	__u64 misses = ledger_take(cache, start, end, began);
+
+	count(HITS, end - start - misses, target);
+	count(MISSES, misses, target);
 }
 
 #endif

@@ -5,7 +5,7 @@
 /* What is kept of each task between the events of one call. */
 #include "ledger.h"
 #ifndef BEFORE_FOLIOS
-#include "request.h"
+#include "seat.h"
 #endif
 
 /* The figures of a task: bytes that read calls have returned, and how many have. */
@@ -49,7 +49,7 @@ struct reader {
 	__u64 fault_serial, fault_mapping, fault_index;
 	bool fault_missed, fault_named;
 #ifndef BEFORE_FOLIOS
-	struct request request; /* of the tracepoint tier */
+	struct seat seat; /* of the tracepoint tier, where another has the task's own */
 #endif
 };
 
@@ -175,13 +175,65 @@ reader_wanted(void)
 	return reader;
 }
 
-static inline void
-count_accesses(const struct cache *cache, __u64 start, __u64 end, __u64 began, bool target)
-{
-	__u64 misses = ledger_take(cache, start, end, began);
+#ifndef BEFORE_FOLIOS
 
-	count(HITS, end - start - misses, target);
-	count(MISSES, misses, target);
+/* The seat of TASK, whose own is SEAT unless another has it; NULL where there is no room. An
+ * exiting task takes none, since it may have told that it leaves. */
+static __noinline struct seat *
+seat_wanted(struct seat *seat, struct task_struct *task, __u64 owner)
+{
+	struct reader *reader = reader_of(task, false);
+
+	if (!(reader && reader->seat.owner) && !(task->flags & PF_EXITING) &&
+	    __sync_val_compare_and_swap(&seat->owner, 0, owner) == 0) {
+		seat_prepare(seat, task);
+		return seat;
+	}
+	reader = reader_wanted();
+	if (!reader)
+		return NULL;
+	if (!reader->seat.owner) {
+		seat_prepare(&reader->seat, task);
+		reader->seat.owner = owner;
+	}
+	return &reader->seat;
 }
+
+static __always_inline struct seat *
+seat_of(struct task_struct *task)
+{
+	__u64 owner = address_of(task);
+	struct seat *seat = seat_at(owner);
+
+	return seat->owner == owner ? seat : seat_wanted(seat, task, owner);
+}
+
+/* The seat that TASK, with READER or without, has already; NULL where none. */
+static inline struct seat *
+seat_taken(const struct task_struct *task, struct reader *reader)
+{
+	__u64 owner = address_of(task);
+	struct seat *seat = seat_at(owner);
+
+	if (seat->owner == owner)
+		return seat;
+	return reader && reader->seat.owner ? &reader->seat : NULL;
+}
+
+/* TASK, with READER or without, exits: what it read last counts, and its seat is free. */
+static inline void
+seat_leave(struct task_struct *task, struct reader *reader)
+{
+	struct seat *seat = seat_taken(task, reader);
+
+	if (!seat)
+		return;
+	seat_settle(seat, task);
+	seat_tell(seat);
+	seat_tell(seat); /* where a look came between, it told fewer */
+	*(volatile __u64 *)&seat->owner = 0;
+}
+
+#endif
 
 #endif

@@ -16,22 +16,28 @@
 #include "syscall.h"
 
 struct request {
-	struct cache cache;
-	__u64 last;                       /* last page asked for */
-	__u64 syscr, rchar, syscw, wchar; /* the task's figures when it began */
-	__u64 began;                      /* evictions before it can have read a page */
-	__u64 position;                   /* bytes */
-	__u64 start;                      /* first page */
-	__u64 index;                      /* first page of the latest batch */
-	__u64 end;                        /* page behind the last that the file has */
+	/* what its settling takes lies together */
+	__u64 number;       /* odd: held; the next is even: settled */
+	__u64 syscr, rchar; /* the task's figures when it began */
+	__u64 position;     /* bytes */
+	__u64 start;        /* first page */
 	enum call_kind kind;
 	bool by_bytes; /* what the task was given says where it ended */
 
-	/* these stay from one to the next */
-	__u64 seen;       /* evictions by the task's latest event */
-	__u64 held;       /* the request's own number, 0: nothing to settle */
-	__u64 generation; /* the latest number */
+	struct cache cache;
+	__u64 end;          /* page behind the last that the file has */
+	__u64 last;         /* last page asked for */
+	__u64 index;        /* first page of the latest batch */
+	__u64 began;        /* evictions before it can have read a page */
+	__u64 seen;         /* evictions by the task's latest event; stays from one to the next */
+	__u64 syscw, wchar; /* as the figures above, of a sendfile */
 };
+
+static inline bool
+is_held(const struct request *request)
+{
+	return *(volatile __u64 *)&request->number & 1;
+}
 
 static inline bool
 is_same_request(const struct request *request, const struct task_struct *task,
@@ -39,7 +45,7 @@ is_same_request(const struct request *request, const struct task_struct *task,
 {
 	/* within one request every batch begins behind the one before; the pieces of a
 	 * sendfile ask for more and more */
-	return request->cache.mapping == cache->mapping && request->syscr == task->ioac.syscr &&
+	return request->syscr == task->ioac.syscr && request->cache.mapping == cache->mapping &&
 	    request->kind == call->kind && request->position == call->position &&
 	    index > request->index &&
 	    (request->last == last || (call->kind == CALL_SEND && last > request->last));
@@ -67,8 +73,10 @@ request_begin(struct request *request, const struct task_struct *task, const str
 	request->last = last;
 	request->syscr = task->ioac.syscr;
 	request->rchar = task->ioac.rchar;
-	request->syscw = task->ioac.syscw;
-	request->wchar = task->ioac.wchar;
+	if (call->kind == CALL_SEND) {
+		request->syscw = task->ioac.syscw;
+		request->wchar = task->ioac.wchar;
+	}
 	request->position = call->position;
 	request->start = start;
 	request->index = index;
@@ -78,18 +86,36 @@ request_begin(struct request *request, const struct task_struct *task, const str
 	    call->positioned && call->position >> PAGE_SHIFT == start;
 }
 
+/* From here on it is held, also again where what it showed before has been settled. */
+static inline void
+request_hold(struct request *request)
+{
+	*(volatile __u64 *)&request->number = request->number + 1;
+}
+
+/*
+ * Ends the request that was held by NUMBER. The task itself and hitratio's look may be here
+ * at once: one of them is told that it is his to count.
+ */
+static inline bool
+request_settle(struct request *request, __u64 number)
+{
+	return __sync_val_compare_and_swap(&request->number, number, number + 1) == number;
+}
+
 /* Where the request really ended, by the task's figures NOW. */
-static inline __u64
+static __always_inline __u64
 request_end(const struct request *request, const struct task_io_accounting *now)
 {
 	__u64 calls = now->syscr - request->syscr, bytes = now->rchar - request->rchar;
-	__u64 written = now->wchar - request->wchar, end;
+	__u64 end, written;
 
 	if (!request->by_bytes || calls == 0)
 		return request->end;
 	/* a sendfile is both a read and a write; reads and writes of pipes and sockets
 	 * may have come after it */
 	if (request->kind == CALL_SEND && calls > 1) {
+		written = now->wchar - request->wchar;
 		if (written < bytes)
 			bytes = written;
 		if (now->syscw - request->syscw == 1)
@@ -99,26 +125,6 @@ request_end(const struct request *request, const struct task_io_accounting *now)
 	if (calls == 1 || end < request->end)
 		return end;
 	return request->end; /* other calls gave some of the bytes */
-}
-
-/*
- * Ends what the task had read by NOW: *ENDED, a copy, goes to its end then. False where
- * there is nothing to settle.
- */
-static inline bool
-request_settle(struct request *request, const struct task_io_accounting *now, struct request *ended)
-{
-	__u64 held = request->held;
-
-	if (!held)
-		return false;
-	*ended = *request;
-	/* the task itself and hitratio's look may be here at once; where the number
-	 * is still the same the copy is of one piece */
-	if (__sync_val_compare_and_swap(&request->held, held, 0) != held)
-		return false;
-	ended->end = request_end(ended, now);
-	return true;
 }
 
 #endif

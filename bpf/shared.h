@@ -63,7 +63,8 @@ struct settings {
 
 /* All variables of the programs. */
 struct state {
-	__u64 self; /* the address of this, set by a look */
+	__u64 self;      /* the address of this, set by a look */
+	__u64 registers; /* where on its stack a task keeps those of its caller */
 	/* set once every program is attached: one that saw a fill whose access came before
 	 * the program that sees accesses would call a later access a miss */
 	__u32 counting;

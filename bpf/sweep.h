@@ -54,6 +54,37 @@ look(struct bpf_iter__bpf_map_elem *context)
 
 #else
 
+/* The number is read before the owner: where that is another by now, or gone, the number is
+ * no longer the same either. */
+static long
+look_at_seat(__u64 index, void *nothing)
+{
+	struct seat *seat = &seats[index & (SEATS - 1)];
+	__u64 number = *(volatile __u64 *)&seat->request.number;
+	__u64 owner = *(volatile __u64 *)&seat->owner;
+	const struct task_struct *task = AS(struct task_struct, owner);
+
+	/* a call whose first batches were silent may be a new one that nothing has shown yet */
+	if (owner &&
+	    (seat_look(seat, task, number) || reads_now(task, seat->request.cache.mapping)))
+		note_reading(&seat->request.cache);
+	seat_tell(seat);
+	return 0;
+}
+
+/* Run before the look at tasks in the tracepoint tier. */
+SEC("syscall")
+int
+look_at_seats(void *context)
+{
+	struct task_struct *task = current_task();
+
+	state.self = (__u64)&state;
+	state.registers = address_of((void *)bpf_task_pt_regs((void *)task)) - (__u64)task->stack;
+	bpf_loop(SEATS, look_at_seat, NULL, 0);
+	return 0;
+}
+
 SEC("iter/task")
 int
 look(struct bpf_iter__task *context)
@@ -64,11 +95,12 @@ look(struct bpf_iter__task *context)
 	state.self = (__u64)&state;
 	if (!task || !(reader = reader_of(task, false)))
 		return 0;
-	/* a task that has read a file lately may be about to do so again */
-	if (reader->request.held)
-		note_reading(&reader->request.cache);
 	recover_returned(reader, task);
-	look_at_request(reader, task);
+	if (reader->seat.owner) {
+		if (seat_look(&reader->seat, task, reader->seat.request.number))
+			note_reading(&reader->seat.request.cache);
+		seat_tell(&reader->seat);
+	}
 	note_readings(reader);
 	return 0;
 }

@@ -7,7 +7,14 @@
  * few loads where it is asked, and nothing anywhere else: hooking the entry of
  * every system call would cost each of them over 100 ns.
  */
-#include "kernel.h"
+#include "sums.h"
+
+/* 6.2, before the tracepoints of this tier. To the processor it is nothing, where the
+ * helpers that copy from kernel memory are calls. */
+extern void *bpf_rdonly_cast(const void *address, __u32 type) __ksym __weak;
+
+#define AS(type, address)                                                                          \
+	((type *)bpf_rdonly_cast((void *)(address), bpf_core_type_id_kernel(type)))
 
 /* arch/x86/entry/syscalls/syscall_64.tbl and syscall_32.tbl */
 enum { /* 64 bit */
@@ -50,11 +57,19 @@ call_number(const struct task_struct *task, const struct pt_regs *regs)
 	return regs->ax == (unsigned long)-ENOSYS ? (int)regs->orig_ax : NO_CALL;
 }
 
+/* What the task's caller left. They lie at the same place of every stack, which depends on
+ * how the kernel is built and on the processor (FRED, 6.9). */
+static inline const struct pt_regs *
+registers_of(const struct task_struct *task)
+{
+	return AS(struct pt_regs, (__u64)task->stack + state.registers);
+}
+
 /* A preload: readahead(2), posix_fadvise(2) and MADV_WILLNEED. */
 static inline bool
 is_preload(const struct task_struct *task)
 {
-	const struct pt_regs *regs = (const void *)bpf_task_pt_regs((void *)task);
+	const struct pt_regs *regs = registers_of(task);
 	long call = call_number(task, regs);
 
 	if (task->thread_info.status & TS_COMPAT)
@@ -81,60 +96,48 @@ struct call {
 	__u64 room;      /* of a splice: pages that fit into the pipe */
 };
 
-/* The current task's file of descriptor FD, 0 where there is none. A global function, looked
- * at by the verifier once. */
-__noinline __u64
-fd_file(__u64 fd)
+/* The file of descriptor FD, from which the current task reads or into which it writes. It is
+ * there, and a table of descriptors never shrinks; should another thread have closed it, what
+ * is loaded is NULL or some other file. */
+static inline struct file *
+fd_file(const struct task_struct *task, unsigned long fd)
 {
-	struct task_struct *task = (void *)bpf_get_current_task_btf();
-	struct files_struct *files = task->files;
-	struct file **slots;
-	struct fdtable *table;
-	__u64 file = 0;
+	__u64 slot = (__u64)(task->files->fdt->fd + (__u32)fd); /* calls look at no more */
 
-	if (!files)
-		return 0;
-	table = files->fdt;
-	fd = (__u32)fd; /* the call looks at no more */
-	if (!table || fd >= table->max_fds)
-		return 0;
-	slots = table->fd;
-	bpf_probe_read_kernel(&file, sizeof file, slots + fd);
-	return file;
+	/* of what begins with a pointer to a file */
+	return AS(struct kiocb, slot - bpf_core_field_offset(struct kiocb, ki_filp))->ki_filp;
 }
 
 /* The file position of descriptor FD, which a call changes only as it returns. */
 static inline bool
-file_position(unsigned long fd, __u64 *position)
+file_position(const struct task_struct *task, unsigned long fd, __u64 *position)
 {
-	struct file *file = (void *)fd_file(fd);
+	struct file *file = fd_file(task, fd);
 
 	if (!file)
 		return false;
-	*position = BPF_CORE_READ(file, f_pos);
+	*position = file->f_pos;
 	return true;
 }
 
 /* As file_position, but at the user's OFFSET where one is given. */
 static inline bool
-offset_position(unsigned long offset, unsigned long fd, __u64 *position)
+offset_position(const struct task_struct *task, unsigned long offset, unsigned long fd,
+    __u64 *position)
 {
 	if (!offset)
-		return file_position(fd, position);
+		return file_position(task, fd, position);
 	return bpf_probe_read_user(position, sizeof *position, (void *)offset) == 0;
 }
 
 /* Pages that the pipe of descriptor FD has room for. */
 static inline __u64
-pipe_room(unsigned long fd)
+pipe_room(const struct task_struct *task, unsigned long fd)
 {
-	struct file *file = (void *)fd_file(fd);
-	struct pipe_inode_info *pipe = file ? BPF_CORE_READ(file, private_data) : NULL;
+	struct file *file = fd_file(task, fd);
+	struct pipe_inode_info *pipe = file ? AS(struct pipe_inode_info, file->private_data) : NULL;
 
-	if (!pipe)
-		return 0;
-	return BPF_CORE_READ(pipe, max_usage) -
-	    (BPF_CORE_READ(pipe, head) - BPF_CORE_READ(pipe, tail));
+	return pipe ? pipe->max_usage - (pipe->head - pipe->tail) : 0;
 }
 
 /* The request that an io_uring worker carries out now, NULL where there is none. */
@@ -174,11 +177,28 @@ stacked_position(const struct task_struct *task, const struct address_space *map
 	return true;
 }
 
-/* The call that reads pages of MAPPING now. */
-static inline void
-call_current(const struct task_struct *task, const struct address_space *mapping, struct call *call)
+/* Whether the current task is in a common read call, and from where it reads: told first and
+ * apart from others, since each read of cached pages passes here. */
+static __always_inline bool
+plain_read(const struct task_struct *task, __u64 *position)
 {
-	const struct pt_regs *regs = (const void *)bpf_task_pt_regs((void *)task);
+	const struct pt_regs *regs = registers_of(task);
+	long number;
+
+	if (task->thread_info.status & TS_COMPAT)
+		return false;
+	number = call_number(task, regs);
+	if (number == NR_READ || number == NR_READV)
+		return file_position(task, regs->di, position);
+	*position = regs->r10;
+	return number == NR_PREAD64 || number == NR_PREADV;
+}
+
+/* The call that reads pages of MAPPING now, if it is no plain read. */
+static __noinline void
+call_other(const struct task_struct *task, const struct address_space *mapping, struct call *call)
+{
+	const struct pt_regs *regs = registers_of(task);
 	long number = call_number(task, regs);
 
 	*call = (struct call){ .kind = CALL_READ };
@@ -193,28 +213,24 @@ call_current(const struct task_struct *task, const struct address_space *mapping
 	switch (number) {
 	case NR_READ:
 	case NR_READV:
-		call->positioned = file_position(regs->di, &call->position);
-		return;
 	case NR_PREAD64:
 	case NR_PREADV:
-		call->positioned = true;
-		call->position = regs->r10;
-		return;
+		return; /* but its file is not found */
 	case NR_PREADV2:
 		call->positioned = true;
 		call->position = regs->r10;
 		if (regs->r10 == PREADV_NO_OFFSET)
-			call->positioned = file_position(regs->di, &call->position);
+			call->positioned = file_position(task, regs->di, &call->position);
 		return;
 	case NR_SENDFILE:
 		call->kind = CALL_SEND;
-		call->positioned = offset_position(regs->dx, regs->si, &call->position);
+		call->positioned = offset_position(task, regs->dx, regs->si, &call->position);
 		return;
 	case NR_SPLICE:
 	case NR_COPY_FILE_RANGE:
 		call->kind = number == NR_SPLICE ? CALL_SPLICE : CALL_SEND;
-		call->room = number == NR_SPLICE ? pipe_room(regs->dx) : 0;
-		call->positioned = offset_position(regs->si, regs->di, &call->position);
+		call->room = number == NR_SPLICE ? pipe_room(task, regs->dx) : 0;
+		call->positioned = offset_position(task, regs->si, regs->di, &call->position);
 		return;
 	case NR_IO_URING_ENTER:
 		call->kind = CALL_URING;
@@ -234,12 +250,15 @@ is_reading(const struct task_struct *task, const struct address_space *mapping)
 {
 	struct io_kiocb *request;
 	struct call call;
+	__u64 position;
 
 	if (task->flags & PF_IO_WORKER) {
 		request = worker_request(task);
 		return request && is_uring_read(request);
 	}
-	call_current(task, mapping, &call);
+	if (plain_read(task, &position))
+		return true;
+	call_other(task, mapping, &call);
 	return call.kind == CALL_READ;
 }
 

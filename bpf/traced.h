@@ -56,7 +56,7 @@ BPF_PROG(insert, struct folio *folio)
 	if (is_preload(task))
 		return 0;
 	target = is_target(task->tgid);
-	cache = cache_at(address_of(mapping));
+	cache = cache_of(mapping);
 	count(FILLS, end - first, target);
 	if (faulting && !reader->fault_missed) {
 		/* its first access is under way, and has no event of its own */
@@ -72,28 +72,49 @@ BPF_PROG(insert, struct folio *folio)
 	return 0;
 }
 
-/* Counts what a held request of TASK came to, by its figures NOW. */
-static inline void
-settle(struct reader *reader, struct task_struct *task, const struct task_io_accounting *now)
+/* The task looked up a batch of pages of HOST from INDEX on, and wants those up to LAST. */
+static __always_inline void
+note_batch(struct task_struct *task, const struct address_space *mapping, const struct inode *host,
+    const struct call *call, __u64 index, __u64 last)
 {
-	struct request ended;
+	struct cache cache = cache_of(mapping);
+	/* the range is not cut to the file's size, which may change meanwhile */
+	__u64 end = last + 1, size = size_pages(host->i_size);
+	struct seat *seat = seat_of(task);
+	struct request *request;
 
-	if (request_settle(&reader->request, now, &ended) && ended.end > ended.start)
-		count_accesses(&ended.cache, ended.start, ended.end, ended.began,
-		    is_target(task->tgid));
+	if (!seat)
+		return;
+	request = &seat->request;
+	if (!is_same_request(request, task, call, &cache, index, last)) {
+		seat_settle(seat, task);
+		request_begin(request, task, call, &cache, index, last);
+		request_hold(request);
+	} else if (!is_held(request)) {
+		/* hitratio looked, and counted up to its end: only what lies behind is new */
+		request->start = request->end;
+		request_hold(request);
+	}
+	if (call->room && end > request->start + call->room)
+		end = request->start + call->room;
+	if (end > size)
+		end = size;
+	if (end > request->end)
+		request->end = end;
+	request->index = index;
+	request->seen = state.evictions;
 }
 
-static inline void
-settle_own(struct reader *reader, struct task_struct *task)
+static __noinline int
+note_other(struct task_struct *task, struct address_space *mapping, struct inode *host, __u64 index,
+    __u64 last)
 {
-	struct task_io_accounting now = {
-		.rchar = task->ioac.rchar,
-		.wchar = task->ioac.wchar,
-		.syscr = task->ioac.syscr,
-		.syscw = task->ioac.syscw,
-	};
+	struct call call;
 
-	settle(reader, task, &now);
+	call_other(task, mapping, &call);
+	if (call.kind != CALL_URING)
+		note_batch(task, mapping, host, &call, index, last);
+	return 0;
 }
 
 /* Read, also by splice: one event for each batch of folios that was looked up. */
@@ -102,67 +123,16 @@ int
 BPF_PROG(read_pages, struct address_space *mapping, unsigned long index, unsigned long last)
 {
 	struct inode *host = regular_host(mapping);
-	struct task_struct *task = current_task();
-	struct request *request;
-	struct reader *reader;
-	struct cache cache;
-	struct call call;
-	__u64 end, size;
+	struct call call = { .kind = CALL_READ, .positioned = true };
+	struct task_struct *task;
 
 	if (!state.counting || !host)
 		return 0;
-	call_current(task, mapping, &call);
-	if (call.kind == CALL_URING)
-		return 0;
-	reader = reader_wanted();
-	if (!reader)
-		return 0;
-	request = &reader->request;
-	cache = cache_at(address_of(mapping));
-	if (!is_same_request(request, task, &call, &cache, index, last)) {
-		settle_own(reader, task);
-		request_begin(request, task, &call, &cache, index, last);
-		request->held = ++request->generation;
-	} else if (!request->held) {
-		/* hitratio looked, and counted up to its end: only what lies behind is new */
-		request->start = request->end;
-		request->held = ++request->generation;
-	}
-	/* the range is not cut to the file's size, which may change meanwhile */
-	size = size_pages(host->i_size);
-	end = last + 1;
-	if (call.room && end > request->start + call.room)
-		end = request->start + call.room;
-	if (end > size)
-		end = size;
-	if (end > request->end)
-		request->end = end;
-	request->index = index;
-	request->seen = state.evictions;
+	task = current_task();
+	if (!plain_read(task, &call.position))
+		return note_other(task, mapping, host, index, last);
+	note_batch(task, mapping, host, &call, index, last);
 	return 0;
-}
-
-/*
- * What TASK holds, when hitratio looks: calls that have returned count. A look while the
- * task's figures change waits for the next one. Of what is settled without them nobody
- * knows whether it goes on.
- */
-static inline void
-look_at_request(struct reader *reader, struct task_struct *task)
-{
-	struct task_io_accounting now;
-
-	if (!reader->request.held)
-		return;
-	now.syscr = *(volatile __u64 *)&task->ioac.syscr;
-	now.syscw = *(volatile __u64 *)&task->ioac.syscw;
-	now.rchar = task->ioac.rchar;
-	now.wchar = task->ioac.wchar;
-	if (now.syscr != *(volatile __u64 *)&task->ioac.syscr ||
-	    now.syscw != *(volatile __u64 *)&task->ioac.syscw)
-		return;
-	if (now.syscr != reader->request.syscr || !reader->request.by_bytes)
-		settle(reader, task, &now);
 }
 
 /*
@@ -204,6 +174,16 @@ BPF_PROG(uring_complete, void *ring, void *argument)
 	return 0;
 }
 
+/* What the task has read before the fault was accessed before it. */
+static inline void
+settle_returned(struct task_struct *task, struct reader *reader)
+{
+	struct seat *seat = seat_taken(task, reader);
+
+	if (seat && seat->request.syscr != task->ioac.syscr)
+		seat_settle(seat, task);
+}
+
 /* The task's storage, in which the fault that goes on has been counted; NULL where there
  * is no room for it. */
 static inline struct reader *
@@ -214,6 +194,7 @@ faulting_reader(struct task_struct *task)
 
 	if (!reader || reader->fault_serial == serial)
 		return reader;
+	settle_returned(task, reader);
 	reader->fault_serial = serial;
 	reader->fault_missed = false;
 	reader->fault_named = false;
@@ -237,7 +218,7 @@ BPF_PROG(fault, struct address_space *mapping, unsigned long index)
 	reader->fault_mapping = address_of(mapping);
 	reader->fault_index = index;
 	reader->fault_named = true;
-	cache = cache_at(address_of(mapping));
+	cache = cache_of(mapping);
 	taken = ledger_take(&cache, index, index + 1, NO_BEGINNING);
 	if (taken)
 		reader->fault_missed = true;
@@ -261,7 +242,7 @@ BPF_PROG(map_pages, struct address_space *mapping, unsigned long first, unsigned
 		return 0;
 	if (!(reader = faulting_reader(task)))
 		return 0;
-	cache = cache_at(address_of(mapping));
+	cache = cache_of(mapping);
 	taken = ledger_take(&cache, first, last + 1, NO_BEGINNING);
 	if (!taken)
 		return 0;

@@ -19,7 +19,7 @@ BPF_PROG(evict, struct folio *folio)
 
 	if (!state.counting || !regular_host(mapping))
 		return 0;
-	cache = cache_at(address_of(mapping));
+	cache = cache_of(mapping);
 	count(WASTE, ledger_evict(&cache, first, first + folio_pages(folio)), false);
 	return 0;
 }
@@ -57,8 +57,7 @@ BPF_PROG(task_exit, struct task_struct *task)
 #ifdef BEFORE_FOLIOS
 	forget_current();
 #else
-	if (reader)
-		settle_own(reader, task);
+	seat_leave(task, reader);
 #endif
 	return 0;
 }

@@ -55,18 +55,32 @@ static const struct hook {
 };
 #define HOOKS (sizeof hooks_known / sizeof *hooks_known)
 
-static bool
-has_program(const struct hook *hook, enum hook_tier tier, int side)
+static const char *
+program_name(const struct hook *hook, enum hook_tier tier, int side)
 {
-	return hook->programs[tier][side] && hook->programs[tier][side][0];
+	const char *name;
+
+	if (tier == HOOK_MIXED && !hook->is_function)
+		tier = HOOK_FULL;
+	/* what has something to do as it starts does so since it may wait */
+	if (tier == HOOK_MIXED)
+		tier = side == END && hook->programs[HOOK_FULL][START][0] ? HOOK_FULL : HOOK_KPROBE;
+	name = hook->programs[tier][side];
+	return name && name[0] ? name : NULL;
 }
 
 static struct bpf_program *
 program_of(const struct hooks *hooks, const struct hook *hook, enum hook_tier tier, int side)
 {
-	if (!has_program(hook, tier, side))
-		return NULL;
-	return bpf_object__find_program_by_name(hooks->object, hook->programs[tier][side]);
+	const char *name = program_name(hook, tier, side);
+
+	return name ? bpf_object__find_program_by_name(hooks->object, name) : NULL;
+}
+
+static bool
+is_kprobe(const struct bpf_program *program)
+{
+	return bpf_program__type(program) == BPF_PROG_TYPE_KPROBE;
 }
 
 /* Sets the point that PROGRAM will be loaded for; an errno where the kernel lacks it. */
@@ -88,16 +102,14 @@ take(struct hooks *hooks, const struct hook *hook)
 	/* a kprobe's point is not looked up, but the trampoline's at the same function is */
 	if (hook->is_function)
 		error = aim(program_of(hooks, hook, HOOK_FULL,
-				has_program(hook, HOOK_FULL, END) ? END : START),
+				program_name(hook, HOOK_FULL, END) ? END : START),
 		    hook->point);
 	for (int side = START; side < SIDES && !error; side++) {
 		struct bpf_program *program = program_of(hooks, hook, hooks->tier, side);
 
-		if (!program && has_program(hook, hooks->tier, side))
+		if (!program && program_name(hook, hooks->tier, side))
 			return ESRCH;
-		if (program && hooks->tier != HOOK_KPROBE)
-			error = aim(program, hook->point);
-		else if (program && !hook->is_function)
+		if (program && !is_kprobe(program))
 			error = aim(program, hook->point);
 	}
 	for (int side = START; side < SIDES && !error; side++) {
@@ -109,13 +121,19 @@ take(struct hooks *hooks, const struct hook *hook)
 	return error;
 }
 
+static unsigned
+tier_bit(enum hook_tier tier)
+{
+	return 1U << (tier == HOOK_MIXED ? HOOK_FULL : tier);
+}
+
 static int
 choose(struct hooks *hooks, enum hook_role role)
 {
 	int error = ESRCH;
 
 	for (const struct hook *hook = hooks_known; hook < hooks_known + HOOKS; hook++) {
-		if (hook->role != role || !(hook->tiers & 1U << hooks->tier))
+		if (hook->role != role || !(hook->tiers & tier_bit(hooks->tier)))
 			continue;
 		error = take(hooks, hook);
 		if (!error)
@@ -160,7 +178,7 @@ hooks_choose(struct hooks *hooks, struct bpf_object *object, enum hook_tier tier
 		if (!is_used((enum hook_role)role, use))
 			continue;
 		error = choose(hooks, (enum hook_role)role);
-		if (!error || (error == ESRCH && !(roles[role].needed & 1U << tier)))
+		if (!error || (error == ESRCH && !(roles[role].needed & tier_bit(tier))))
 			continue;
 		*missing = (enum hook_role)role;
 		errno = error == ESRCH ? EOPNOTSUPP : error;
@@ -170,9 +188,9 @@ hooks_choose(struct hooks *hooks, struct bpf_object *object, enum hook_tier tier
 }
 
 static struct bpf_link *
-attach(const struct hooks *hooks, const struct hook *hook, int side, struct bpf_program *program)
+attach(const struct hook *hook, int side, struct bpf_program *program)
 {
-	if (hook->is_function && hooks->tier == HOOK_KPROBE)
+	if (is_kprobe(program))
 		return bpf_program__attach_kprobe(program, side == END, hook->point);
 	return bpf_program__attach_trace(program);
 }
@@ -188,7 +206,7 @@ hooks_attach(struct hooks *hooks, enum hook_role *failed)
 
 		if (!hook || !(program = program_of(hooks, hook, hooks->tier, side)))
 			continue;
-		hooks->links[i] = attach(hooks, hook, side, program);
+		hooks->links[i] = attach(hook, side, program);
 		if (!hooks->links[i]) {
 			*failed = (enum hook_role)(i % ROLES);
 			return -1;

@@ -9,7 +9,13 @@
 struct bpf_object;
 struct bpf_link;
 
-enum hook_tier { HOOK_FULL, HOOK_KPROBE, HOOK_TRACED, HOOK_TIERS };
+enum hook_tier {
+	HOOK_FULL,
+	HOOK_KPROBE,
+	HOOK_TRACED,
+	HOOK_TIERS,
+	HOOK_MIXED = HOOK_TIERS, /* beside the full tier: see below */
+};
 
 enum hook_role {
 	ROLE_READ,
@@ -40,12 +46,13 @@ struct hooks {
 
 enum hooks_use {
 	HOOKS_TARGETS = 1, /* processes are followed: some roles are there only for that */
-	HOOKS_AGAIN = 2,   /* a second set of the same programs, of those that bear it */
+	HOOKS_AGAIN = 2,   /* a second set of programs, of those that bear it */
 };
 
 /*
  * Chooses a point for each role of TIER that OBJECT, not loaded yet, has a program for, and
- * marks the programs to be loaded. -1 with the errno and *MISSING, the role that has none: EOPNOTSUPP where
+ * marks the programs to be loaded. HOOK_MIXED takes kprobes, which the kernel never preempts,
+ * for all but the ends of functions that wait, for which it has too few kretprobes. -1 with the errno and *MISSING, the role that has none: EOPNOTSUPP where
  * the kernel has no such point.
  */
 int hooks_choose(struct hooks *hooks, struct bpf_object *object, enum hook_tier tier, unsigned use,

@@ -162,6 +162,14 @@ attach_iterator(const struct probe *probe, const struct bpf_program *program, co
 	return bpf_program__attach_iter(program, of_map ? &options : NULL);
 }
 
+static int
+run_program(const struct probe *probe, const char *name)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, options);
+
+	return bpf_prog_test_run_opts(bpf_program__fd(program_named(probe, name)), &options);
+}
+
 /* Runs an iterator's program over all it iterates. */
 static int
 iterate(struct bpf_link *link)
@@ -177,6 +185,16 @@ iterate(struct bpf_link *link)
 	while (n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN)));
 	close(fd);
 	return n < 0 ? -1 : 0;
+}
+
+/* Looks at what tasks have read. Functions say all as they return; what tracepoints have
+ * shown may still be held. */
+static int
+look(const struct probe *probe)
+{
+	if (probe->hooks[0].tier == HOOK_TRACED && run_program(probe, "look_at_seats") < 0)
+		return -1;
+	return iterate(probe->look);
 }
 
 static int
@@ -277,6 +295,15 @@ set_constants(struct bpf_object *object, const struct settings *settings)
 	return error ? -1 : 0;
 }
 
+static void
+leave_out(struct bpf_object *object, const char *name)
+{
+	struct bpf_program *program = bpf_object__find_program_by_name(object, name);
+
+	if (program)
+		bpf_program__set_autoload(program, false);
+}
+
 /* Has AGAIN use the maps of the first set, but for the constants. */
 static int
 share_maps(struct probe *probe)
@@ -302,17 +329,20 @@ load_again(struct probe *probe, bool target, struct probe_reason *reason)
 {
 	const struct settings settings = { .twice = true, .second = true, .recovers = true };
 	unsigned use = HOOKS_AGAIN | (target ? HOOKS_TARGETS : 0);
+	bool kprobes = access(KPROBE_PATH, F_OK) == 0;
 	enum hook_role missing;
 	int error;
 
 	probe->again = programs_open(probe->which);
 	if (!probe->again || set_constants(probe->again, &settings) < 0 || share_maps(probe) < 0 ||
-	    hooks_choose(&probe->hooks[1], probe->again, probe->hooks[0].tier, use, &missing) < 0) {
+	    hooks_choose(&probe->hooks[1], probe->again, kprobes ? HOOK_MIXED : HOOK_FULL, use,
+		&missing) < 0) {
 		explain(reason, "cannot open the BPF programs twice: %s", strerror(errno));
 		return -1;
 	}
-	bpf_program__set_autoload(bpf_object__find_program_by_name(probe->again, "look"), false);
-	bpf_program__set_autoload(bpf_object__find_program_by_name(probe->again, "sweep"), false);
+	leave_out(probe->again, "look_at_seats");
+	leave_out(probe->again, "look");
+	leave_out(probe->again, "sweep");
 	error = bpf_object__load(probe->again);
 	if (error < 0)
 		explain_load(reason, -error);
@@ -336,6 +366,8 @@ load(struct probe *probe, enum hook_tier tier, bool target, struct probe_reason 
 		return -1;
 	}
 	size_ledger(probe);
+	if (tier != HOOK_TRACED)
+		leave_out(probe->object, "look_at_seats");
 	error = bpf_object__load(probe->object);
 	if (error < 0) {
 		explain_load(reason, -error);
@@ -349,7 +381,7 @@ load(struct probe *probe, enum hook_tier tier, bool target, struct probe_reason 
 	if (attach_all(probe, reason) < 0)
 		return -1;
 	/* the programs know their own address after a look */
-	if (iterate(probe->look) < 0 || !probe->state->self) {
+	if (look(probe) < 0 || !probe->state->self) {
 		explain(reason, "cannot look at all tasks: %s", strerror(errno));
 		return -1;
 	}
@@ -511,11 +543,7 @@ probe_start(struct probe *probe)
 static int
 sweep(struct probe *probe)
 {
-	LIBBPF_OPTS(bpf_test_run_opts, options);
-
-	if (probe->sweep)
-		return iterate(probe->sweep);
-	return bpf_prog_test_run_opts(bpf_program__fd(program_named(probe, "sweep")), &options);
+	return probe->sweep ? iterate(probe->sweep) : run_program(probe, "sweep");
 }
 
 static int
@@ -525,7 +553,7 @@ look_and_sweep(struct probe *probe)
 
 	state->settled = __atomic_load_n(&state->evictions, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&state->looks, state->looks + 1, __ATOMIC_SEQ_CST);
-	if (iterate(probe->look) < 0)
+	if (look(probe) < 0)
 		return -1;
 	return sweep(probe);
 }
@@ -533,7 +561,7 @@ look_and_sweep(struct probe *probe)
 int
 probe_settle(struct probe *probe)
 {
-	return probe->state->set_aside ? look_and_sweep(probe) : iterate(probe->look);
+	return probe->state->set_aside ? look_and_sweep(probe) : look(probe);
 }
 
 void
@@ -575,16 +603,27 @@ probe_pending(const struct probe *probe)
 	return pages;
 }
 
+/* Two sets that miss events for different reasons hardly ever miss the same. */
+static bool
+is_mixed(const struct probe *probe)
+{
+	return probe->again && probe->hooks[1].tier == HOOK_MIXED;
+}
+
 uint64_t
 probe_missed(const struct probe *probe)
 {
-	return hooks_missed(&probe->hooks[0], probe->again != NULL);
+	uint64_t missed = hooks_missed(&probe->hooks[0], probe->again != NULL);
+
+	if (probe->again && !is_mixed(probe))
+		missed += hooks_missed_by_both(probe->hooks);
+	return missed;
 }
 
 uint64_t
 probe_doubtful(const struct probe *probe)
 {
-	return probe->again ? hooks_missed_by_both(probe->hooks) : 0;
+	return is_mixed(probe) ? hooks_missed_by_both(probe->hooks) : 0;
 }
 
 bool

@@ -19,6 +19,7 @@
 struct truth {
 	atomic_ullong accesses, misses; /* of reads */
 	atomic_ullong unsure;           /* pages that calls which were cut off asked for */
+	atomic_ullong borders;          /* where a piece of a sendfile may end within a page */
 	atomic_ullong touched;          /* first touches, by a mapping, of absent pages */
 	atomic_ullong fault_misses;     /* of these, with a fault of their own */
 	atomic_ullong mapped;           /* absent pages that a mapping has got without */
@@ -76,6 +77,12 @@ enum checks {
 	 * at its end it says so. */
 	MANY_WAIT = 4096,
 	DIRTIES = 8192,
+	/* Where there are but tracepoints, a splice whose last page had to be brought in may go
+	 * unseen: so many pages may be missing as those gave (UNSURE), and not half of all. */
+	UNSEEN_CALLS = 16384,
+	/* The pieces of a sendfile end on borders of pages, but before 6.5 not always where
+	 * folios are large (generic_file_splice_read): then such a page counts twice. */
+	PIECES = 32768,
 };
 
 enum flags {

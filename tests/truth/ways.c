@@ -11,6 +11,8 @@
 
 #include "cases.h"
 
+#define PIPE 65536 /* what a pipe of the usual size takes */
+
 char buffer[BUFFER];
 
 ssize_t
@@ -167,6 +169,7 @@ send_to_nowhere(struct work *work, off_t from, size_t length)
 
 	while (length && (n = sendfile(null, work->file.fd, &at, length)) != 0) {
 		file_accessed(&work->file, work->truth, at - n, n);
+		work->truth->borders += (unsigned long long)n / PIPE + 1;
 		length -= (size_t)n;
 	}
 	close(null);
@@ -179,7 +182,7 @@ way_sendfile(struct work *work, const struct job *job)
 		send_to_nowhere(work, job->offsets[i], job->size);
 }
 
-/* Through a pipe of the usual size, which takes 64 KiB. */
+/* Through a pipe of the usual size. */
 void
 way_splice(struct work *work, const struct job *job)
 {
@@ -193,6 +196,8 @@ way_splice(struct work *work, const struct job *job)
 
 		while (at < end &&
 		    (n = splice(work->file.fd, &at, ends[1], NULL, (size_t)(end - at), 0)) != 0) {
+			if (!work->file.cached[(at - 1) / (off_t)PAGE])
+				work->truth->unsure += (unsigned long long)n / PAGE + 2;
 			file_accessed(&work->file, work->truth, at - n, n);
 			while (n > 0)
 				n -= splice(ends[0], NULL, null, NULL, (size_t)n, 0);
