@@ -48,7 +48,7 @@ range(int checks, int which, const struct figures *counted, u64 truth, u64 unsur
 
 	if (!(checks & which))
 		return (struct range){ 0, ~0ULL };
-	if (checks & STANDING)
+	if (checks & STANDING && !tracepoints)
 		return (struct range){ truth, which == MISSES ? truth + unsure : truth };
 	if (has_kretprobes(counted) && checks & MANY_WAIT)
 		return (struct range){ 0, truth };

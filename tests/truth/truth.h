@@ -52,8 +52,8 @@ enum checks {
 	/* Mapped files. */
 	FAULTS = 64,
 	FAULT_MISSES = 128,
-	/* Whether a piece that was read and could not be sent is counted depends on the tier:
-	 * misses may be more, by UNSURE at most. */
+	/* Where functions say what was read, a piece that was read and could not be sent is counted
+	 * too: misses may be more, by UNSURE at most. */
 	STANDING = 1024,
 	/*
 	 * A program that is started: which of its pages have had a fault, and which were mapped

@@ -55,6 +55,56 @@ read_random_4k(struct work *work)
 		read_at(work, &work->file, PAGE, (off_t)draw((uint32_t)work->pages) * (off_t)PAGE);
 }
 
+/* Nothing of the file is in memory but PAGE of each so many, which was written. */
+static void
+leave_of_each(struct work *work, size_t each, size_t page)
+{
+	file_set(&work->file, COLD);
+	for (size_t i = 0; i < work->pages; i++) {
+		work->file.cached[i] = i % each == page;
+		if (work->file.cached[i] &&
+		    pwrite(work->file.fd, buffer, PAGE, (off_t)(i * PAGE)) < 0)
+			broken("write");
+	}
+}
+
+/* Calls that find a page at once, and then none. */
+static void
+first_found(struct work *work)
+{
+	for (int round = 0; round < 10; round++) {
+		leave_of_each(work, BUFFER / PAGE, 0);
+		read_sequential(work, BUFFER);
+	}
+}
+
+/* The same call twice: the first finds two pages and is cut short behind them by its buffer,
+ * the second finds but its last, which were in memory all the time. */
+static void
+same_again(struct work *work)
+{
+	off_t stays = 200 * (off_t)PAGE;
+	char *small = mmap(NULL, BUFFER, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+	    0);
+
+	if (small == MAP_FAILED || mprotect(small + 2 * PAGE, BUFFER - 2 * PAGE, PROT_NONE) < 0)
+		broken("mmap");
+	for (int round = 0; round < 20; round++) {
+		file_set(&work->file, COLD);
+		if (pwrite(work->file.fd, buffer, 2 * PAGE, 0) < 0 ||
+		    pwrite(work->file.fd, buffer, BUFFER - (size_t)stays, stays) < 0)
+			broken("write");
+		file_holds(&work->file);
+		file_accessed(&work->file, work->truth, 0, pread(work->file.fd, small, BUFFER, 0));
+		fsync(work->file.fd);
+		posix_fadvise(work->file.fd, 0, stays, POSIX_FADV_DONTNEED);
+		posix_fadvise(work->file.fd, BUFFER, 0, POSIX_FADV_DONTNEED);
+		file_holds(&work->file);
+		read_at(work, &work->file, BUFFER, 0);
+	}
+	munmap(small, BUFFER);
+}
+
 /* A few bytes to a few pages, from anywhere to anywhere, also beyond the end. */
 static void
 unaligned(struct work *work)
@@ -280,6 +330,7 @@ const struct workload read_cases[] = {
 	CASE("cold read to the end", EXACT | FILLS, COLD, NULL, to_the_end),
 	CASE("cold unaligned random", EXACT, COLD, NULL, unaligned),
 	CASE("warm unaligned random", EXACT | STALLS, WARM, NULL, unaligned),
+	CASE("the same call again", EXACT, COLD, NULL, same_again),
 	CASE("cold overlapping", EXACT | FILLS, COLD, NULL, overlapping),
 	CASE("cold readv and preadv", EXACT, COLD, NULL, vectors),
 	CASE("warm, cut short by a bad buffer", EXACT | STALLS, WARM, NULL, cut_short),
@@ -301,6 +352,8 @@ const struct workload read_cases[] = {
 	    read_random_4k),
 	CASE_WITH(LOOKED_AT, "looked at meanwhile, cold 1m sequential", EXACT | FILLS, COLD, NULL,
 	    sequential_1m),
+	CASE_WITH(LOOKED_AT, "looked at meanwhile, 1m of which the first is found", EXACT, COLD,
+	    NULL, first_found),
 	CASE_WITH(LOOKED_AT, "looked at meanwhile, half unaligned", EXACT, MIXED, NULL, unaligned),
 	{ 0 },
 };

@@ -155,6 +155,29 @@ many_readers_of_files(struct work *work)
 	await_children();
 }
 
+/* Each all of its file by one call, which asks for more, at the same time. */
+static void
+many_readers_once(struct work *work)
+{
+	int start[2];
+	char none;
+
+	if (pipe(start) < 0)
+		broken("pipe");
+	for (size_t i = 0; i < work->other_count; i++) {
+		if (fork() == 0) {
+			close(start[1]);
+			if (read(start[0], &none, 1) != 0)
+				_exit(1);
+			read_at(work, &work->others[i], BUFFER, 0);
+			_exit(0);
+		}
+	}
+	close(start[0]);
+	close(start[1]);
+	await_children();
+}
+
 static void
 make_many_files(struct work *work)
 {
@@ -178,5 +201,7 @@ const struct workload shared_cases[] = {
 	CASE("64 readers of parts of a file", EXACT, MIXED, NULL, many_readers_of_parts),
 	CASE("64 readers of the same file", EXACT, MIXED, NULL, many_readers_of_all),
 	CASE("64 readers of 64 files", EXACT, COLD, make_many_files, many_readers_of_files),
+	CASE("64 readers of 64 files, by one call", EXACT, COLD, make_many_files,
+	    many_readers_once),
 	{ 0 },
 };
