@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "truth.h"
@@ -16,7 +17,8 @@
 #define CHUNK (1 << 20)
 #define RUN   32 /* pages */
 
-#define CACHESTAT 451 /* the system call; musl 1.2.3 does not know it */
+#define OVERLAYFS 0x794c7630 /* include/uapi/linux/magic.h */
+#define CACHESTAT 451        /* the system call; musl 1.2.3 does not know it */
 
 static char data[CHUNK];
 
@@ -123,6 +125,11 @@ holds_only(const struct file *file, size_t count)
 {
 	uint64_t range[2] = { 0, 0 }, cached[5]; /* all of it; the first is what is there */
 
+	struct statfs system;
+
+	/* overlayfs has the pages in the file below, and cachestat asks its own */
+	if (fstatfs(file->fd, &system) == 0 && system.f_type == OVERLAYFS)
+		return true;
 	return syscall(CACHESTAT, file->fd, range, cached, 0) < 0 || cached[0] == count;
 }
 
