@@ -44,52 +44,32 @@ find_cache(bool by_kprobe, struct file *file, struct cache *cache)
 	return host != NULL;
 }
 
-/* --- read and splice */
+/* --- what a kprobe leaves for the return */
 
-static __always_inline int
-begin_read(bool by_kprobe, struct kiocb *iocb, struct iov_iter *iter)
+/* A function's arguments go where its return finds them. */
+static inline int
+keep(enum kept_call which, __u64 first, __u64 second, __u64 third)
 {
-	struct cache cache;
+	struct reader *reader = reader_wanted();
 
-	if (!find_cache(by_kprobe, FOLLOW(by_kprobe, iocb, ki_filp), &cache))
+	if (!reader)
 		return 0;
-	return begin_reading(&cache, FOLLOW(by_kprobe, iocb, ki_pos),
-	    FOLLOW(by_kprobe, iter, count));
+	reader->kept[which].of[0] = first;
+	reader->kept[which].of[1] = second;
+	reader->kept[which].of[2] = third;
+	reader->kept[which].kept = true;
+	return 0;
 }
 
-/* RESULT holds what was read before without the page cache (the end of a direct read). */
-static __always_inline int
-end_read(bool by_kprobe, struct kiocb *iocb, __s64 already, __s64 result)
+static inline struct arguments *
+kept(enum kept_call which)
 {
-	struct cache cache;
+	struct reader *reader = reader_of_current(false);
 
-	if (!find_cache(by_kprobe, FOLLOW(by_kprobe, iocb, ki_filp), &cache))
-		return 0;
-	return end_reading(&cache, FOLLOW(by_kprobe, iocb, ki_pos), result - already);
-}
-
-static __always_inline int
-begin_splice(bool by_kprobe, struct file *file, const __u64 *position, __u64 length)
-{
-	struct cache cache;
-	__u64 start = 0;
-
-	if (!find_cache(by_kprobe, file, &cache))
-		return 0;
-	bpf_probe_read_kernel(&start, sizeof start, position);
-	return begin_reading(&cache, start, length);
-}
-
-static __always_inline int
-end_splice(bool by_kprobe, struct file *file, const __u64 *position, __s64 result)
-{
-	struct cache cache;
-	__u64 end = 0;
-
-	if (!find_cache(by_kprobe, file, &cache))
-		return 0;
-	bpf_probe_read_kernel(&end, sizeof end, position);
-	return end_reading(&cache, end, result);
+	if (!reader || !reader->kept[which].kept)
+		return NULL;
+	reader->kept[which].kept = false;
+	return &reader->kept[which];
 }
 
 /* --- insert */
@@ -121,22 +101,12 @@ is_fill(__u32 gfp, int result)
 	return state.counting && result == 0 && !(gfp & write_flag());
 }
 
-/* The kernel counts a fault when it is done (mm_account_fault), so that all events of one
- * fault, its retries too, see the same number, and the next fault another. */
-static inline __u64
-fault_serial_now(void)
-{
-	struct task_struct *task = current_task();
-
-	return FOLLOW_TASK(task, min_flt) + FOLLOW_TASK(task, maj_flt) + 1;
-}
-
 /* Whether FIRST up to END has the page of CACHE that the task's fault waits for. */
 static inline bool
 is_faulting(const struct reader *reader, const struct cache *cache, __u64 first, __u64 end)
 {
 	return reader && reader->fault_mapping == cache->mapping && reader->fault_index >= first &&
-	    reader->fault_index < end && reader->fault_serial == fault_serial_now();
+	    reader->fault_index < end && reader->fault_serial == fault_serial(current_task());
 }
 
 /* Counts the fill of FIRST up to END; false where that was done already. The page that
@@ -187,6 +157,85 @@ end_insert(bool by_kprobe, struct folio *folio, struct address_space *mapping, _
 	return 0;
 }
 
+/* The insert of which CALL has what its kprobe left, and which has gone well. */
+static __noinline int
+end_kept_insert(const struct arguments *call)
+{
+	struct folio *folio = (void *)call->of[0];
+
+	if (!is_fill(call->of[2], 0))
+		return 0;
+	return end_insert(true, folio, (void *)call->of[1], BPF_CORE_READ(folio, index));
+}
+
+/* An insert that began before, and whose end nobody has seen: the kernel had no kretprobe left
+ * for it, and the other set was put aside. If it succeeded the folio says so, and its pages
+ * are recorded before whoever inserted them has read them. */
+static __noinline int
+recover_insert(void)
+{
+	struct arguments *call = settings.recovers ? kept(KEPT_INSERT) : NULL;
+	struct folio *folio;
+
+	if (!call || !is_fill(call->of[2], 0))
+		return 0;
+	folio = (void *)call->of[0];
+	if ((__u64)BPF_CORE_READ(folio, mapping) == call->of[1])
+		return end_kept_insert(call);
+	count(UNSEEN, 1, is_current_target());
+	return 0;
+}
+
+/* --- read and splice */
+
+static __always_inline int
+begin_read(bool by_kprobe, struct kiocb *iocb, struct iov_iter *iter)
+{
+	struct cache cache;
+
+	if (!find_cache(by_kprobe, FOLLOW(by_kprobe, iocb, ki_filp), &cache))
+		return 0;
+	return begin_reading(&cache, FOLLOW(by_kprobe, iocb, ki_pos),
+	    FOLLOW(by_kprobe, iter, count));
+}
+
+/* RESULT holds what was read before without the page cache (the end of a direct read). */
+static __always_inline int
+end_read(bool by_kprobe, struct kiocb *iocb, __s64 already, __s64 result)
+{
+	struct cache cache;
+
+	if (!find_cache(by_kprobe, FOLLOW(by_kprobe, iocb, ki_filp), &cache))
+		return 0;
+	recover_insert();
+	return end_reading(&cache, FOLLOW(by_kprobe, iocb, ki_pos), result - already);
+}
+
+static __always_inline int
+begin_splice(bool by_kprobe, struct file *file, const __u64 *position, __u64 length)
+{
+	struct cache cache;
+	__u64 start = 0;
+
+	if (!find_cache(by_kprobe, file, &cache))
+		return 0;
+	bpf_probe_read_kernel(&start, sizeof start, position);
+	return begin_reading(&cache, start, length);
+}
+
+static __always_inline int
+end_splice(bool by_kprobe, struct file *file, const __u64 *position, __s64 result)
+{
+	struct cache cache;
+	__u64 end = 0;
+
+	if (!find_cache(by_kprobe, file, &cache))
+		return 0;
+	bpf_probe_read_kernel(&end, sizeof end, position);
+	recover_insert();
+	return end_reading(&cache, end, result);
+}
+
 /* --- preload: readahead(2), posix_fadvise(2) and madvise(2) end in generic_fadvise */
 
 #define POSIX_FADV_WILLNEED 3
@@ -218,7 +267,7 @@ static inline struct reader *
 count_fault(void)
 {
 	struct reader *reader = reader_wanted();
-	__u64 serial = fault_serial_now();
+	__u64 serial = fault_serial(current_task());
 
 	if (!reader)
 		return NULL;
@@ -341,6 +390,8 @@ int
 BPF_PROG(insert_ends, struct address_space *mapping, struct folio *folio, unsigned long index,
     unsigned gfp, int result)
 {
+	if (settings.twice)
+		kept(KEPT_INSERT); /* seen */
 	return is_fill(gfp, result) ? end_insert(false, folio, mapping, index) : 0;
 }
 #endif
@@ -403,35 +454,6 @@ BPF_PROG(map_huge_ends, struct vm_fault *fault)
 
 /* --- by kprobe and kretprobe */
 
-/* A function's arguments go where its return finds them. One that is still there has had
- * no return: the kernel had no kretprobe left for it. (A read's is recovered.) */
-static inline int
-keep(enum kept_call which, __u64 first, __u64 second, __u64 third)
-{
-	struct reader *reader = reader_wanted();
-
-	if (!reader)
-		return 0;
-	if (reader->kept[which].kept && which == KEPT_INSERT && !settings.second && state.counting)
-		count(UNSEEN, 1, is_current_target());
-	reader->kept[which].of[0] = first;
-	reader->kept[which].of[1] = second;
-	reader->kept[which].of[2] = third;
-	reader->kept[which].kept = true;
-	return 0;
-}
-
-static inline struct arguments *
-kept(enum kept_call which)
-{
-	struct reader *reader = reader_of_current(false);
-
-	if (!reader || !reader->kept[which].kept)
-		return NULL;
-	reader->kept[which].kept = false;
-	return &reader->kept[which];
-}
-
 SEC("kprobe")
 int
 read_called(struct pt_regs *regs)
@@ -467,17 +489,19 @@ splice_returned(struct pt_regs *regs)
 	return call ? end_splice(true, (void *)call->of[0], (void *)call->of[1], RESULT(regs)) : 0;
 }
 
-/* Sets what the insert that returns was given; false where it does not count. */
-static inline bool
-insert_kept(struct pt_regs *regs, void **first, void **second)
+static inline int
+call_insert(__u64 folio, __u64 mapping, __u64 gfp)
+{
+	recover_insert();
+	return keep(KEPT_INSERT, folio, mapping, gfp);
+}
+
+static inline int
+return_insert(int result)
 {
 	struct arguments *call = kept(KEPT_INSERT);
 
-	if (!call || !is_fill(call->of[2], RESULT(regs)))
-		return false;
-	*first = (void *)call->of[0];
-	*second = (void *)call->of[1];
-	return true;
+	return call && result == 0 ? end_kept_insert(call) : 0;
 }
 
 #ifdef BEFORE_FOLIOS
@@ -485,36 +509,28 @@ SEC("kprobe")
 int
 insert_page_called(struct pt_regs *regs)
 {
-	return keep(KEPT_INSERT, ARGUMENT_1(regs), ARGUMENT_2(regs), ARGUMENT_4(regs));
+	return call_insert(ARGUMENT_1(regs), ARGUMENT_2(regs), ARGUMENT_4(regs));
 }
 
 SEC("kretprobe")
 int
 insert_page_returned(struct pt_regs *regs)
 {
-	void *page, *mapping;
-
-	if (!insert_kept(regs, &page, &mapping))
-		return 0;
-	return end_insert(true, page, mapping, BPF_CORE_READ((struct page *)page, index));
+	return return_insert(RESULT(regs));
 }
 #else
 SEC("kprobe")
 int
 insert_called(struct pt_regs *regs)
 {
-	return keep(KEPT_INSERT, ARGUMENT_1(regs), ARGUMENT_2(regs), ARGUMENT_4(regs));
+	return call_insert(ARGUMENT_2(regs), ARGUMENT_1(regs), ARGUMENT_4(regs));
 }
 
 SEC("kretprobe")
 int
 insert_returned(struct pt_regs *regs)
 {
-	void *mapping, *folio;
-
-	if (!insert_kept(regs, &mapping, &folio))
-		return 0;
-	return end_insert(true, folio, mapping, BPF_CORE_READ((struct folio *)folio, index));
+	return return_insert(RESULT(regs));
 }
 #endif
 

@@ -15,14 +15,6 @@
 
 #define TRIES 4
 
-/* A plain hash: one that evicts in silence would turn misses into hits. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1 << 16); /* hitratio sizes it by the machine's memory */
-	__type(key, struct ledger_key);
-	__type(value, struct ledger_entry);
-} ledger SEC(".maps");
-
 /* Puts BITS into the group's mask; returns how many were not there before, and in the
  * upper half how many found no room. */
 __noinline __u64

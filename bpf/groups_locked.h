@@ -18,13 +18,6 @@
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1 << 16); /* hitratio sizes it by the machine's memory */
-	__type(key, struct ledger_key);
-	__type(value, struct ledger_entry);
-} ledger SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1 << 12); /* no more than there are processors */
 	__type(key, struct ledger_key);
 	__type(value, __u8);

@@ -13,6 +13,16 @@
  * are bounded in number and nested in global functions, which every kernel's verifier looks
  * at once; they take numbers only, since 5.10 knows no more.
  */
+#include "sums.h"
+
+/* A plain hash: one that evicts in silence would turn misses into hits. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1 << 16); /* hitratio sizes it by the machine's memory */
+	__type(key, struct ledger_key);
+	__type(value, struct ledger_entry);
+} ledger SEC(".maps");
+
 #ifdef BEFORE_FOLIOS
 #include "groups_locked.h"
 #else

@@ -157,6 +157,14 @@ current_tgid(void)
 
 #endif
 
+/* The kernel counts a fault when it is done (mm_account_fault), so that all events of one
+ * fault, its retries too, see the same number, and the next fault another. */
+static inline __u64
+fault_serial(struct task_struct *task)
+{
+	return FOLLOW_TASK(task, min_flt) + FOLLOW_TASK(task, maj_flt) + 1;
+}
+
 static inline bool
 is_current_target(void)
 {

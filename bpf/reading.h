@@ -91,12 +91,13 @@ recover_reading(struct reading *reading, const struct given *now, struct task_st
 static inline void
 recover_returned(struct reader *reader, struct task_struct *task, bool exits)
 {
-	struct given now = given_to(task);
+	struct given given = given_to(task);
 
 	if (!settings.recovers)
 		return;
 	for (int i = 0; i < 2; i++) {
 		struct reading *reading = &reader->readings[i];
+		struct given now = given;
 
 		if (!*(volatile __u64 *)&reading->cache.mapping)
 			continue;

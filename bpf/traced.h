@@ -10,16 +10,9 @@
 
 #define IOCB_DIRECT (1 << 17) /* 5.10 */
 
-/* See full.h. */
-static inline __u64
-fault_serial(const struct task_struct *task)
-{
-	return task->min_flt + task->maj_flt + 1;
-}
-
 /* Whether FIRST up to END has the page that this task's fault asked for. */
 static inline bool
-was_named(const struct reader *reader, const struct task_struct *task,
+was_named(const struct reader *reader, struct task_struct *task,
     const struct address_space *mapping, __u64 first, __u64 end)
 {
 	return reader && reader->fault_serial == fault_serial(task) && reader->fault_named &&
