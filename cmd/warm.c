@@ -10,6 +10,7 @@
 #include "diag.h"
 #include "each.h"
 #include "meminfo.h"
+#include "minimum.h"
 #include "num.h"
 #include "opts.h"
 #include "out.h"
@@ -59,11 +60,9 @@ struct run {
 };
 
 static void
-worsen(struct run *run, int status)
+worsen(struct run *run, enum status status)
 {
-	/* what does not hold weighs more than what cannot be told */
-	if (run->status != STATUS_FAILED && (status > run->status || status == STATUS_FAILED))
-		run->status = status;
+	run->status = status_worse(run->status, status);
 }
 
 /* In a worker: takes BYTES from the budget. */
@@ -144,20 +143,10 @@ report(const struct each_file *file, void *argument)
 static void
 check_min(struct run *run, const char *name, const struct tally *tally)
 {
-	double min = run->options->min, ratio;
+	/* a file that failed is of unknown size: what is known of the others counts, if any is */
+	bool known = !tally->beyond && (tally->size || !tally->failed);
 
-	if (min < 0 || (tally->size == 0 && !tally->failed && !tally->beyond))
-		return;
-	if (tally->size == 0 || tally->beyond) {
-		diag_error("%s: whether %.4g%% is in memory cannot be told", name, min);
-		worsen(run, STATUS_UNKNOWN);
-		return;
-	}
-	ratio = 100.0 * (double)tally->resident / (double)tally->size;
-	if (ratio >= min)
-		return;
-	diag_error("%s: %.2f%% is in memory, --min asks for %.4g%%", name, ratio, min);
-	worsen(run, STATUS_FAILED);
+	worsen(run, minimum_check(name, run->options->min, known, tally->resident, tally->size));
 }
 
 static void

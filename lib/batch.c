@@ -43,7 +43,10 @@ batch_add(struct batch *batch, enum batch_kind kind, const struct walk_entry *en
     bool operand)
 {
 	batch->items[batch->job.count] = (struct batch_item){
-		.file = { .operand = number, .fd = -1, .error = entry->error },
+		.file = { .operand = number,
+		    .depth = entry->depth,
+		    .fd = -1,
+		    .error = entry->error },
 		.kind = kind,
 		.path = batch->names_length,
 		.name = batch->names_length + entry->name,

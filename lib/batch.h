@@ -19,7 +19,7 @@
 #define BATCH_FOLDERS 4     /* so that few are open at a time */
 #define BATCH_NAMES   32768 /* bytes, but for a longer one */
 
-enum batch_kind { BATCH_FOUND, BATCH_FAILED, BATCH_OPERAND_DONE };
+enum batch_kind { BATCH_FOUND, BATCH_FAILED, BATCH_FOLDER_DONE, BATCH_OPERAND_DONE };
 
 struct batch_item {
 	struct each_file file;

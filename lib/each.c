@@ -64,6 +64,15 @@ found(const struct walk_entry *entry, void *argument)
 	    entry->name == 0 && !entry->folder);
 }
 
+static void
+left(const char *path, size_t length, size_t depth, void *argument)
+{
+	struct run *run = argument;
+	struct walk_entry entry = { .path = path, .length = length, .depth = depth };
+
+	add(run, BATCH_FOLDER_DONE, &entry, false);
+}
+
 /* The walk is about to wait for a disk: workers without work need not wait as well. */
 static bool
 go_on(void *argument)
@@ -180,6 +189,14 @@ set_range(struct each_file *file, const struct num_range *range)
 }
 
 static void
+clear_result(const struct run *run, void *result)
+{
+	if (run->each.release)
+		run->each.release(result);
+	memset(result, 0, run->each.result_size);
+}
+
+static void
 work(struct pool_job *job, size_t number, void *argument)
 {
 	struct run *run = argument;
@@ -187,7 +204,7 @@ work(struct pool_job *job, size_t number, void *argument)
 	struct batch_item *item = &batch->items[number];
 	int opened = -1;
 
-	memset(item->file.result, 0, run->each.result_size); /* of an earlier file */
+	clear_result(run, item->file.result); /* of an earlier file */
 	if (item->kind == BATCH_FOUND) {
 		opened = open_file(item, batch->names + item->name, run->each.select);
 		if (opened < 0)
@@ -234,6 +251,9 @@ collect(struct pool_job *job, void *argument)
 			if (each->operand_done)
 				each->operand_done(item->file.operand, item->file.path,
 				    each->argument);
+		} else if (item->kind == BATCH_FOLDER_DONE) {
+			each->folder_done(item->file.operand, item->file.path, item->file.depth,
+			    each->argument);
 		} else if (item->file.error || !is_repeated(run, &item->file))
 			each->report(&item->file, each->argument);
 	}
@@ -245,6 +265,9 @@ run_free(struct run *run)
 {
 	for (size_t i = 0; run->batches && i < run->pool.size; i++)
 		batch_free(&run->batches[i]);
+	if (run->each.release && run->results)
+		for (size_t i = 0; i < run->pool.size * BATCH_ITEMS; i++)
+			run->each.release(run->results + i * run->each.result_size);
 	free(run->batches);
 	free(run->results);
 	free(run->pool.jobs);
@@ -294,8 +317,10 @@ each_run(const struct each *each, char **operands, size_t count)
 	run->count = count;
 	run->list.fd = -1;
 	run->walk = (struct walk){ .select = each->select,
+		.in_order = each->in_order,
 		.argument = run,
 		.found = found,
+		.left = each->folder_done ? left : NULL,
 		.go_on = go_on };
 	run->pool =
 	    (struct pool){ .argument = run, .produce = produce, .run = work, .collect = collect };

@@ -18,6 +18,7 @@
 struct each_file {
 	const char *path;        /* as the user would write it */
 	size_t operand;          /* number of the operand it was found below */
+	size_t depth;            /* folders between the operand and it, the operand's too */
 	int fd;                  /* open for reading; -1 in report */
 	struct stat status;      /* st_size of a block device is its capacity */
 	uint64_t offset, length; /* the selected range, bytes, clipped to the size */
@@ -30,15 +31,24 @@ struct each {
 	const struct select *select;
 	size_t result_size;
 	unsigned workers; /* 0: as many as there are processors */
+	bool in_order;    /* of the names in each folder; else as they are found */
 
 	/* In a worker thread, one file: fills in file->result. Not called where
 	 * the file could not be opened. Called for each hard link, of which only the
-	 * first in order is reported: holds nothing that report would have to free. */
+	 * first in order is reported. */
 	void (*work)(struct each_file *file, void *argument);
+
+	/* Frees what a result holds, in any thread, before its memory is used again; may be
+	 * NULL, and RESULT may never have been worked on. */
+	void (*release)(void *result);
 
 	/* In the caller's thread, in order: files, and whatever failed (error set,
 	 * also a folder that could not be read). */
 	void (*report)(const struct each_file *file, void *argument);
+
+	/* In the caller's thread, after all that is below a folder, which is DEPTH folders
+	 * below the operand (the operand itself: 0); may be NULL. */
+	void (*folder_done)(size_t operand, const char *path, size_t depth, void *argument);
 
 	/* In the caller's thread, after all of an operand's files; may be NULL. */
 	void (*operand_done)(size_t operand, const char *name, void *argument);

@@ -293,8 +293,14 @@ out_open(struct out *out, const struct out_table *table, enum out_format format,
 int
 out_row(struct out *out, const struct out_value *values)
 {
+	struct out_value picked[OUT_FIELDS];
+
 	if (begin(out) < 0)
 		return -1;
+	for (int i = 0; out->from && i < out->table->count; i++)
+		picked[i] = values[out->from[i]];
+	if (out->from)
+		values = picked;
 	switch (out->format) {
 	case OUT_TEXT:
 		text_row(out, values);

@@ -17,6 +17,8 @@
  * in prom: never a number.
  */
 
+#define OUT_FIELDS 64 /* no table has more */
+
 enum out_format { OUT_TEXT, OUT_TSV, OUT_KV, OUT_JSON, OUT_PROM };
 
 /* The format called NAME into *FORMAT (an enum out_format); -1 with EINVAL. */
@@ -76,6 +78,7 @@ extern const struct out_value out_unknown;
 
 struct out {
 	const struct out_table *table;
+	const int *from; /* where each field's value is in a row; NULL: in the same place */
 	enum out_format format;
 	bool running;        /* prom: sums are counters since the start */
 	struct replace file; /* without a path where reports go to a stream */

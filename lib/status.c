@@ -16,3 +16,11 @@ status_name(enum status status)
 	}
 	return "UNKNOWN";
 }
+
+enum status
+status_worse(enum status a, enum status b)
+{
+	if (a == STATUS_FAILED || b == STATUS_FAILED)
+		return STATUS_FAILED;
+	return a > b ? a : b;
+}

@@ -16,4 +16,7 @@ enum status {
 /* What monitoring calls it: "OK", "WARNING", "CRITICAL" or "UNKNOWN". */
 const char *status_name(enum status status);
 
+/* The worse of two: what does not hold weighs more than what cannot be told. */
+enum status status_worse(enum status a, enum status b);
+
 #endif

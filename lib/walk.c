@@ -7,27 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+
+#include "listing.h"
 
 #define BUFFER_SIZE 32768
 #define TYPE(mode)  (((mode)&S_IFMT) >> 12) /* as d_type */
-
-/* What getdents64(2) fills in. */
-struct entry {
-	uint64_t inode;
-	int64_t position; /* of the entry after it */
-	unsigned short size;
-	unsigned char type;
-	char name[];
-};
 
 struct walk_level {
 	struct folder *folder; /* NULL while closed */
 	uint64_t device, inode;
 	size_t path_length;
 	int64_t position;  /* after the last entry that was looked at */
-	size_t at, filled; /* in its buffer */
+	char *sorted;      /* all its entries, NULL where they come as they are read */
+	size_t at, filled; /* in its entries */
 	bool by_link;      /* its ".." is not the level above */
 };
 
@@ -60,6 +53,7 @@ report(struct walk *walk, struct folder *folder, size_t name, int error)
 		.length = name + strlen(walk->path + name),
 		.name = name,
 		.folder = folder,
+		.depth = walk->depth,
 		.error = error,
 	};
 
@@ -130,7 +124,8 @@ push(struct walk *walk, struct folder *folder, const struct stat *status, size_t
 	if (walk->depth > WALK_OPEN) {
 		/* the new level takes over its buffer */
 		evicted = &walk->levels[walk->depth - 1 - WALK_OPEN];
-		evicted->at = evicted->filled = 0;
+		if (!evicted->sorted)
+			evicted->at = evicted->filled = 0;
 		if (!evicted[1].by_link) {
 			folder_release(evicted->folder);
 			evicted->folder = NULL;
@@ -169,7 +164,7 @@ enter(struct walk *walk, struct folder *parent, size_t name, bool by_link)
  * why, 0 where it is gone or a link to nowhere. *BY_LINK: a symbolic link led to it.
  */
 static unsigned
-kind_of(const struct walk *walk, const struct walk_level *level, const struct entry *entry,
+kind_of(const struct walk *walk, const struct walk_level *level, const struct listing_entry *entry,
     bool *by_link)
 {
 	unsigned kind = entry->type;
@@ -194,7 +189,7 @@ kind_of(const struct walk *walk, const struct walk_level *level, const struct en
 
 /* Looks at one entry of the deepest level. */
 static void
-look(struct walk *walk, const struct entry *entry)
+look(struct walk *walk, const struct listing_entry *entry)
 {
 	const struct walk_level *level = &walk->levels[walk->depth - 1];
 	const char *name = entry->name;
@@ -250,11 +245,17 @@ reopen(struct walk_level *level, struct folder *below)
 static void
 pop(struct walk *walk)
 {
-	struct walk_level *below = &walk->levels[--walk->depth], *level = below - 1;
+	struct walk_level *below = &walk->levels[walk->depth - 1], *level = below - 1;
 
-	if (walk->depth && !level->folder && reopen(level, below->folder) < 0)
+	free(below->sorted);
+	walk->path[below->path_length] = '\0';
+	walk->depth--;
+	if (walk->left)
+		walk->left(walk->path, below->path_length, walk->depth, walk->argument);
+	if (walk->depth && !level->folder && reopen(level, below->folder) < 0) {
 		report_level(walk, level, errno);
-	else if (walk->depth && level->filled == 0)
+		level->at = level->filled; /* what is left of it cannot be opened */
+	} else if (walk->depth && level->filled == 0)
 		lseek(folder_fd(level->folder), level->position, SEEK_SET);
 	folder_release(below->folder);
 }
@@ -263,16 +264,18 @@ pop(struct walk *walk)
 static bool
 refill(struct walk *walk, struct walk_level *level, char *buffer)
 {
-	long n;
+	long n = 0;
 
-	if (!level->folder)
+	level->at = level->filled = 0;
+	if (!level->folder || level->sorted)
 		return false;
-	n = syscall(SYS_getdents64, folder_fd(level->folder), buffer, BUFFER_SIZE);
-	if (n < 0 && errno != ENOENT) /* a removed folder has no entries */
+	if (walk->in_order)
+		n = listing_sorted(folder_fd(level->folder), &level->sorted, &level->filled);
+	else if ((n = listing_read(folder_fd(level->folder), buffer, BUFFER_SIZE)) > 0)
+		level->filled = (size_t)n;
+	if (n < 0)
 		report_level(walk, level, errno);
-	level->at = 0;
-	level->filled = n > 0 ? (size_t)n : 0;
-	return n > 0;
+	return level->filled > 0;
 }
 
 /* Works on the deepest level until there is none. */
@@ -282,7 +285,7 @@ run(struct walk *walk)
 	while (walk->depth) {
 		struct walk_level *level = &walk->levels[walk->depth - 1];
 		char *buffer = walk->buffers + (walk->depth - 1) % WALK_OPEN * BUFFER_SIZE;
-		const struct entry *entry;
+		const struct listing_entry *entry;
 
 		if (level->at == level->filled) {
 			if (!walk->go_on(walk->argument))
@@ -292,7 +295,7 @@ run(struct walk *walk)
 				continue;
 			}
 		}
-		entry = (const void *)(buffer + level->at);
+		entry = (const void *)((level->sorted ? level->sorted : buffer) + level->at);
 		level->at += entry->size;
 		level->position = entry->position;
 		look(walk, entry);
@@ -325,8 +328,10 @@ walk_operand(struct walk *walk, const char *operand)
 	else if (select_admits(walk->select, operand, slash ? slash + 1 : operand))
 		report(walk, NULL, 0, 0);
 	run(walk);
-	while (walk->depth)
+	while (walk->depth) {
 		folder_release(walk->levels[--walk->depth].folder);
+		free(walk->levels[walk->depth].sorted);
+	}
 }
 
 void

@@ -24,11 +24,13 @@ struct walk_entry {
 	const char *path;      /* as the user would write it */
 	size_t length, name;   /* of the path; where in it the name starts */
 	struct folder *folder; /* that the name is relative to */
+	size_t depth;          /* folders between the operand and it, the operand's too */
 	int error;             /* ESPIPE: an operand that is no file, folder or block device */
 };
 
 struct walk {
 	const struct select *select;
+	bool in_order; /* of the names in each folder: takes memory for those of one */
 	void *argument;
 
 	/* Takes an entry. */
@@ -36,6 +38,9 @@ struct walk {
 
 	/* A folder is about to be opened or read, which may take long; false ends the walk. */
 	bool (*go_on)(void *argument);
+
+	/* A folder has been walked, with all below it; DEPTH as of an entry. May be NULL. */
+	void (*left)(const char *path, size_t length, size_t depth, void *argument);
 
 	/* the walk's own; zeroed at first */
 	struct links entered;

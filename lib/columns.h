@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTSET_COLUMNS_H
+#define HOTSET_COLUMNS_H
+
+#include "out.h"
+
+/* The fields that a report was asked to have, in the order asked for. */
+struct columns {
+	struct out_table table;
+	int from[OUT_FIELDS]; /* for each of its fields, the one of the full table */
+	struct out_field fields[OUT_FIELDS];
+	struct out_column columns[OUT_FIELDS + 1];
+	char heads[OUT_FIELDS][32];
+};
+
+/*
+ * LIST has names of fields of TABLE, by commas, each as rows_field knows it. Returns 0, or
+ * -1 with errno: EINVAL where there is no such field (*WRONG is where its name begins),
+ * E2BIG for more than OUT_FIELDS.
+ */
+int columns_choose(struct columns *columns, const struct out_table *table, const char *list,
+    const char **wrong);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTSET_MINIMUM_H
+#define HOTSET_MINIMUM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "status.h"
+
+/*
+ * Whether at least MINIMUM percent (below 0: no condition) of what NAME holds is in memory:
+ * RESIDENT of WHOLE. Reports through diag where not, or where it cannot be told: KNOWN says
+ * whether the two are all of it. Nothing at all is as much as anyone asks for.
+ */
+enum status
+minimum_check(const char *name, double minimum, bool known, uint64_t resident, uint64_t whole);
+
+#endif
