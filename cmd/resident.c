@@ -127,7 +127,7 @@ work(struct each_file *file, void *argument)
 	struct look *look = file->result;
 
 	residency_query(file->fd, &file->status, file->offset, file->length, &look->residency);
-	progress_add(&state->progress, file->length);
+	progress_add(&state->progress, 1);
 }
 
 static void
@@ -301,6 +301,7 @@ run(struct state *state)
 		return STATUS_FAILED;
 	}
 	progress_begin(&state->progress, 0, options->common.quiet);
+	state->progress.what = "files";
 	if (each_run(&each, state->operands, state->count) < 0) {
 		diag_file(options->select.files_from ? options->select.files_from : "cannot start",
 		    errno);

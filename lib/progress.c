@@ -21,6 +21,7 @@ progress_begin(struct progress *progress, uint64_t total, bool off)
 	progress->on = !off && isatty(STDERR_FILENO);
 	progress->start = stop_now();
 	progress->total = total;
+	progress->what = NULL;
 	atomic_init(&progress->done, 0);
 	atomic_init(&progress->next, progress->start + FIRST);
 	atomic_init(&progress->shown, false);
@@ -49,36 +50,49 @@ put(const char *text)
 	}
 }
 
+/* Of bytes: how many, of how many, how fast, and how long it will take. */
 static void
-show(struct progress *progress, uint64_t now)
+describe_bytes(const struct progress *progress, char *line, size_t size, uint64_t done, double rate)
 {
-	uint64_t done = atomic_load(&progress->done), left;
-	double rate = (double)done * NSEC / (double)(now - progress->start);
-	char line[128], sizes[3][NUM_HUMAN];
+	char sizes[3][NUM_HUMAN];
+	uint64_t left;
 
 	num_human(done, sizes[0]);
 	num_human((uint64_t)rate, sizes[1]);
 	if (progress->total < done || rate < 1) {
-		snprintf(line, sizeof line, WIPE "%s done, %s/s", sizes[0], sizes[1]);
-	} else {
-		num_human(progress->total, sizes[2]);
-		left = (uint64_t)((double)(progress->total - done) / rate + 0.5);
-		snprintf(line, sizeof line, WIPE "%s of %s done, %s/s, %llu:%02llu left", sizes[0],
-		    sizes[2], sizes[1], (unsigned long long)left / 60,
-		    (unsigned long long)left % 60);
+		snprintf(line, size, WIPE "%s done, %s/s", sizes[0], sizes[1]);
+		return;
 	}
+	num_human(progress->total, sizes[2]);
+	left = (uint64_t)((double)(progress->total - done) / rate + 0.5);
+	snprintf(line, size, WIPE "%s of %s done, %s/s, %llu:%02llu left", sizes[0], sizes[2],
+	    sizes[1], (unsigned long long)left / 60, (unsigned long long)left % 60);
+}
+
+static void
+show(struct progress *progress, uint64_t now)
+{
+	uint64_t done = atomic_load(&progress->done);
+	double rate = (double)done * NSEC / (double)(now - progress->start);
+	char line[128];
+
+	if (progress->what)
+		snprintf(line, sizeof line, WIPE "%llu %s, %.0f/s", (unsigned long long)done,
+		    progress->what, rate);
+	else
+		describe_bytes(progress, line, sizeof line, done, rate);
 	put(line);
 	atomic_store(&progress->shown, true);
 }
 
 void
-progress_add(struct progress *progress, uint64_t bytes)
+progress_add(struct progress *progress, uint64_t more)
 {
 	uint64_t now;
 
 	if (!progress->on)
 		return;
-	atomic_fetch_add(&progress->done, bytes);
+	atomic_fetch_add(&progress->done, more);
 	now = stop_now();
 	if (now < atomic_load(&progress->next) || pthread_mutex_trylock(&progress->lock) != 0)
 		return;

@@ -15,21 +15,22 @@
 struct progress {
 	bool on;
 	uint64_t start;           /* stop_now */
-	uint64_t total;           /* bytes to do, 0: unknown, so no time left is told */
-	atomic_ullong done, next; /* bytes so far; when to write again */
+	uint64_t total;           /* to do, 0: unknown, so no time left is told */
+	const char *what;         /* that is counted; NULL: bytes */
+	atomic_ullong done, next; /* so far; when to write again */
 	atomic_bool shown;
 	pthread_mutex_t lock;
 };
 
-/* Begins; OFF: nothing is ever written. */
+/* Begins, with bytes; OFF: nothing is ever written. */
 void progress_begin(struct progress *progress, uint64_t total, bool off);
 
 /* The sum of the sizes of COUNT files; 0 where one is not a regular file, and only a
  * walk could tell. */
 uint64_t progress_sizes(char *const paths[], size_t count);
 
-/* BYTES more are done. Thread-safe. */
-void progress_add(struct progress *progress, uint64_t bytes);
+/* So many more are done. Thread-safe. */
+void progress_add(struct progress *progress, uint64_t more);
 
 /* Takes the line away, before a message or at the end. Thread-safe. */
 void progress_clear(struct progress *progress);
