@@ -35,7 +35,7 @@ hierarchy || skip_all "no hierarchy of memory cgroups is mounted here"
 # what it is called there: a process that pays for the folders above would be in the way
 top=$hierarchy/hotset-owner.$$
 one=$top/one two="$top/two three"
-mkdir "$top" || exit 1
+mkdir "$top" 2>/dev/null || skip_all "no cgroup can be made here"
 on_exit "rmdir '$one' '$two' '$top' 2>/dev/null"
 if [ -e "$top/cgroup.subtree_control" ]; then
 	echo +memory >"$top/cgroup.subtree_control"
