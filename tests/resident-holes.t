@@ -95,7 +95,7 @@ status=0
 r tree >/dev/full 2>full.err || status=$?
 like "a full disk" "$status:$(cat full.err)" "2:resident: *No space left*"
 
-{ sleep 0.1; status=0; r tree 2>pipe.err || status=$?; echo "$status" >pipe.status; } | :
+{ sleep 0.1; piped=0; r tree 2>pipe.err || piped=$?; echo "$piped" >pipe.status; } | :
 is "a closed pipe" "$(cat pipe.status):$(cat pipe.err)" "141:"
 
 ### Names
