@@ -3,18 +3,25 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "charges.h"
 #include "columns.h"
 #include "diag.h"
 #include "each.h"
 #include "footprint.h"
+#include "groups.h"
+#include "map.h"
 #include "minimum.h"
 #include "num.h"
 #include "opts.h"
 #include "out.h"
+#include "owners.h"
 #include "progress.h"
+#include "rangelist.h"
+#include "ranges.h"
 #include "residency.h"
 #include "rollup.h"
 #include "rows.h"
@@ -34,6 +41,7 @@ struct options {
 	uint64_t rows;  /* 0: all */
 	uint64_t depth; /* of folders that have a row; NUM_UNKNOWN: none has */
 	double min;     /* below 0: none */
+	bool map, holes, owner;
 };
 
 #define FIELD(name) offsetof(struct options, name)
@@ -46,6 +54,11 @@ static const struct opts_option own_options[] = {
 	{ 0, "rows", "N", opts_count, FIELD(rows), "only the first N of them (by resident_bytes)" },
 	{ 0, "columns", "LIST", opts_text, FIELD(columns), "only these fields, by commas" },
 	{ 0, "min", "PCT", opts_percent, FIELD(min), "exit 2 where less of a PATH is in memory" },
+	{ 0, "map", NULL, opts_flag, FIELD(map), "draw which parts of each file are in memory" },
+	{ 0, "holes", NULL, opts_flag, FIELD(holes),
+	    "instead, list what is missing: OFFSET:LENGTH, tab, path" },
+	{ 0, "owner", NULL, opts_flag, FIELD(owner),
+	    "instead, tell which memory cgroups pay (CAP_SYS_ADMIN)" },
 	{ 0 },
 };
 
@@ -59,12 +72,23 @@ static const struct opts_tool tool = {
 /* What a worker finds out of a file. */
 struct look {
 	struct residency residency;
+	char *map;             /* --map: drawn; NULL: it has no row */
+	struct ranges missing; /* --holes */
+	struct owners owners;  /* --owner */
+};
+
+/* Who pays for pages (--owner), and where to find that out. */
+struct payers {
+	struct charges charges;
+	struct groups groups;
+	struct owners current, all;
 };
 
 struct state {
 	const struct options *options;
 	char **operands;
 	size_t count;
+	const struct out_table *table;
 	struct out out;
 	struct columns columns;
 	struct rows rows;
@@ -75,6 +99,9 @@ struct state {
 	int error;      /* errno of what failed in writing, or keeping, a row */
 	size_t operand; /* that current is of */
 	struct footprint current, all;
+	struct payers payers;
+	size_t map_parts;   /* most that a line has room for */
+	char *map;          /* below the row that is put next; NULL: none */
 	enum status status; /* of conditions */
 	bool worked;        /* some operand did */
 };
@@ -84,6 +111,13 @@ keep_error(struct state *state, int result)
 {
 	if (result < 0 && !state->error)
 		state->error = errno;
+}
+
+static void
+drop_map(struct state *state)
+{
+	free(state->map);
+	state->map = NULL;
 }
 
 /* The row of an operand, or of all. */
@@ -96,6 +130,9 @@ put_row(struct state *state, const char *path, const struct footprint *footprint
 	progress_clear(&state->progress);
 	if (!state->error)
 		keep_error(state, out_row(&state->out, values));
+	if (!state->error && state->map)
+		keep_error(state, out_line(&state->out, state->map));
+	drop_map(state);
 }
 
 /* The row of a file or folder below an operand. */
@@ -110,7 +147,8 @@ add_row(struct state *state, const char *path, const struct footprint *footprint
 	}
 	footprint_values(footprint, path, values);
 	if (!state->error)
-		keep_error(state, rows_add(&state->rows, values));
+		keep_error(state, rows_add(&state->rows, values, state->map));
+	drop_map(state);
 }
 
 static const char *
@@ -120,14 +158,103 @@ operand_name(const struct state *state, size_t operand)
 				      : state->options->select.files_from;
 }
 
+static bool
+is_operand(const struct state *state, const struct each_file *file)
+{
+	return file->operand < state->count &&
+	    strcmp(file->path, state->operands[file->operand]) == 0;
+}
+
+/* Beyond how much of FILE is in memory: which parts, or whose. */
+static int
+look_closer(const struct state *state, const struct each_file *file, struct look *look)
+{
+	const struct options *options = state->options;
+
+	if (options->map && (state->each_file || is_operand(state, file))) {
+		look->map = map_draw(file->fd, &file->status, file->offset, file->length,
+		    state->map_parts);
+		return look->map ? 0 : -1;
+	}
+	if (look->residency.method == RESIDENCY_UNKNOWN)
+		return 0;
+	if (options->holes)
+		return ranges_missing(&look->missing, file->fd, file->offset, file->length);
+	if (options->owner)
+		return charges_count(&state->payers.charges, file->fd, file->offset, file->length,
+		    &look->owners);
+	return 0;
+}
+
 static void
 work(struct each_file *file, void *argument)
 {
 	struct state *state = argument;
+	const struct options *options = state->options;
 	struct look *look = file->result;
+	bool by_page = options->holes || options->owner;
 
-	residency_query(file->fd, &file->status, file->offset, file->length, &look->residency);
+	(by_page ? residency_prove : residency_query)(file->fd, &file->status, file->offset,
+	    file->length, &look->residency);
+	if (look_closer(state, file, look) < 0)
+		file->error = errno;
 	progress_add(&state->progress, 1);
+}
+
+static void
+release(void *result)
+{
+	struct look *look = result;
+
+	free(look->map);
+	ranges_free(&look->missing);
+	owners_free(&look->owners);
+	look->map = NULL;
+}
+
+static void
+put_missing(struct state *state, const char *path, const struct ranges *missing)
+{
+	bool nul = state->options->select.nul;
+
+	progress_clear(&state->progress);
+	if (missing->count && !rangelist_holds(path, nul))
+		diag_error("%s: left out: only a list whose names end with NUL (-0) holds it",
+		    path);
+	else if (!state->error)
+		keep_error(state, rangelist_write(state->out.stream, missing, path, nul));
+}
+
+static void
+put_owners(struct state *state, const char *path, struct owners *owners)
+{
+	progress_clear(&state->progress);
+	if (!state->error)
+		keep_error(state, owners_report(owners, path, &state->payers.groups, &state->out));
+}
+
+/* What a file has of its own in the report. */
+static void
+report_file(struct state *state, const struct each_file *file, const struct footprint *single)
+{
+	const struct options *options = state->options;
+	struct look *look = file->result;
+	/* an operand that is a file gets its row anyway */
+	bool has_row = state->each_file && !is_operand(state, file);
+
+	if (options->holes)
+		put_missing(state, file->path, &look->missing);
+	else if (options->owner) {
+		keep_error(state, owners_merge(&state->payers.current, &look->owners));
+		if (has_row)
+			put_owners(state, file->path, &look->owners);
+	} else {
+		state->map = look->map;
+		look->map = NULL;
+		if (has_row)
+			add_row(state, file->path, single);
+	}
+	release(look); /* not only when its memory is used again: it may be much */
 }
 
 static void
@@ -138,6 +265,8 @@ report(const struct each_file *file, void *argument)
 	const struct residency *residency = &look->residency;
 	struct footprint single = { 0 };
 
+	if (file->error == EINTR && stop_asked())
+		return; /* half of a file is no figure */
 	state->operand = file->operand;
 	if (file->error) {
 		progress_clear(&state->progress);
@@ -151,10 +280,8 @@ report(const struct each_file *file, void *argument)
 	footprint_add(&state->current, &single);
 	if (state->rollup.levels)
 		rollup_add(&state->rollup, file->depth, &single);
-	/* an operand that is a file gets its row anyway */
-	if (state->each_file && !file->error &&
-	    strcmp(file->path, operand_name(state, file->operand)) != 0)
-		add_row(state, file->path, &single);
+	if (!file->error)
+		report_file(state, file, &single);
 }
 
 static void
@@ -182,6 +309,16 @@ explain_unknown(const char *name, const struct footprint *sum)
 		    name, (unsigned long long)sum->elsewhere, (unsigned long long)sum->files);
 }
 
+/* What the report has of an operand, or of all. */
+static void
+put_sum(struct state *state, const char *name, const struct footprint *sum, struct owners *owners)
+{
+	if (state->options->owner)
+		put_owners(state, name, owners);
+	else if (!state->options->holes)
+		put_row(state, name, sum);
+}
+
 static void
 operand_done(size_t operand, const char *name, void *argument)
 {
@@ -192,7 +329,7 @@ operand_done(size_t operand, const char *name, void *argument)
 	(void)operand;
 	if (current->files || !current->errors) {
 		state->worked = true;
-		put_row(state, name, current);
+		put_sum(state, name, current, &state->payers.current);
 	}
 	progress_clear(&state->progress);
 	explain_unknown(name, current);
@@ -202,6 +339,8 @@ operand_done(size_t operand, const char *name, void *argument)
 	state->status = status_worse(state->status, met);
 	footprint_add(&state->all, current);
 	*current = (struct footprint){ 0 };
+	keep_error(state, owners_merge(&state->payers.all, &state->payers.current));
+	owners_free(&state->payers.current);
 }
 
 /* After the walk: what is missing of the report, and how it went. */
@@ -215,7 +354,7 @@ finish(struct state *state)
 		operand_done(state->operand, operand_name(state, state->operand), state);
 	progress_clear(&state->progress);
 	if (state->out.format == OUT_TEXT && state->count + !!options->select.files_from > 1)
-		put_row(state, "total", &state->all);
+		put_sum(state, "total", &state->all, &state->payers.all);
 	if (!state->error)
 		keep_error(state, rows_report(&state->rows, &state->out));
 	if (!state->error)
@@ -236,6 +375,23 @@ finish(struct state *state)
 	return diag_errors() ? status_worse(state->status, STATUS_PART) : STATUS_DONE;
 }
 
+/* Whether what was asked for goes together. */
+static int
+check_views(const struct options *options)
+{
+	bool instead = options->holes || options->owner;
+
+	if (options->map + options->holes + options->owner > 1)
+		return opts_misuse("only one of --map, --holes and --owner at a time");
+	if (instead && (options->depth != NUM_UNKNOWN || options->sort || options->rows))
+		return opts_misuse("--holes and --owner go without --depth, --sort and --rows");
+	if (options->holes && options->columns)
+		return opts_misuse("--holes has no columns to choose from");
+	if ((options->map || options->holes) && options->common.format != OUT_TEXT)
+		return opts_misuse("--map and --holes are text: they go without another --format");
+	return STATUS_DONE;
+}
+
 /* Which rows are wanted, and in which order. */
 static int
 choose_rows(struct state *state)
@@ -244,6 +400,7 @@ choose_rows(struct state *state)
 	const char *sort = options->sort ? options->sort : options->rows ? MOST : NULL;
 	const char *wrong;
 
+	state->table = options->owner ? &owners_table : &footprint_table;
 	if (options->depth != NUM_UNKNOWN && options->depth > DEEPEST)
 		return opts_misuse("--depth is at most %d", DEEPEST);
 	/* in prom a label a file is too many */
@@ -261,7 +418,7 @@ choose_rows(struct state *state)
 	} else if (options->rows)
 		return opts_misuse("--rows goes with an order: not --sort=none");
 	if (options->columns &&
-	    columns_choose(&state->columns, &footprint_table, options->columns, &wrong) < 0)
+	    columns_choose(&state->columns, state->table, options->columns, &wrong) < 0)
 		return opts_misuse("--columns: no field is called %.*s", (int)strcspn(wrong, ","),
 		    wrong);
 	return STATUS_DONE;
@@ -272,12 +429,39 @@ open_output(struct state *state)
 {
 	const struct opts_common *common = &state->options->common;
 	bool chosen = state->options->columns != NULL;
-	const struct out_table *table = chosen ? &state->columns.table : &footprint_table;
+	const struct out_table *table = chosen ? &state->columns.table : state->table;
 
 	if (out_open(&state->out, table, common->format, common->output, stdout) < 0)
 		return out_explain(&state->out);
 	state->out.from = chosen ? state->columns.from : NULL;
+	state->map_parts = map_parts(state->out.stream);
 	return STATUS_DONE;
+}
+
+/* Tells what --owner lacks here, and what would mend it. */
+static int
+open_payers(struct payers *payers)
+{
+	switch (charges_open(&payers->charges)) {
+	case CHARGES_OPEN:
+		break;
+	case CHARGES_KERNEL:
+		diag_error("--owner: there is no /proc/kpagecgroup: it needs a kernel with "
+			   "CONFIG_MEMCG and CONFIG_PROC_PAGE_MONITOR");
+		return STATUS_UNKNOWN;
+	case CHARGES_PRIVILEGE:
+		diag_error("--owner: the kernel shows page frames only to root with CAP_SYS_ADMIN, "
+			   "not of a user namespace");
+		return STATUS_UNKNOWN;
+	case CHARGES_UNREADABLE:
+		diag_file("/proc/kpagecgroup", errno);
+		return STATUS_UNKNOWN;
+	}
+	if (groups_open(&payers->groups, "") == 0)
+		return STATUS_DONE;
+	diag_error("--owner: no hierarchy of memory cgroups is mounted "
+		   "(mount -t cgroup2 none /sys/fs/cgroup)");
+	return STATUS_UNKNOWN;
 }
 
 static int
@@ -286,10 +470,11 @@ run(struct state *state)
 	const struct options *options = state->options;
 	struct each each = {
 		.select = &options->select,
-		.in_order = (state->each_file || options->depth != NUM_UNKNOWN) && !options->sort &&
-		    !state->sorted,
+		.in_order = (state->each_file || options->depth != NUM_UNKNOWN || options->holes) &&
+		    !options->sort && !state->sorted,
 		.result_size = sizeof(struct look),
 		.work = work,
+		.release = release,
 		.report = report,
 		.folder_done = options->depth != NUM_UNKNOWN ? folder_done : NULL,
 		.operand_done = operand_done,
@@ -326,9 +511,14 @@ main(int argc, char **argv)
 	state.options = &options;
 	state.operands = argv + first;
 	state.count = (size_t)(argc - first);
+	options.select.nul_output = options.holes;
 	status = select_check(&options.select, options.common.format, state.operands, state.count);
 	if (status == STATUS_DONE)
+		status = check_views(&options);
+	if (status == STATUS_DONE)
 		status = choose_rows(&state);
+	if (status == STATUS_DONE && options.owner)
+		status = open_payers(&state.payers);
 	if (status != STATUS_DONE)
 		return status;
 	if (!isatty(STDOUT_FILENO))

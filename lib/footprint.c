@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "num.h"
+#include "owners.h"
 
 enum field {
 	F_PATH,
@@ -63,7 +64,12 @@ static const struct out_column columns[] = {
 	{ 0 },
 };
 
-const struct out_table footprint_table = { .fields = fields, .count = FIELDS, .columns = columns };
+const struct out_table footprint_table = {
+	.fields = fields,
+	.count = FIELDS,
+	.columns = columns,
+	.also = &owners_table,
+};
 
 static void
 add_method(struct footprint *sum, enum residency_method method, bool mixed)

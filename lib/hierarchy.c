@@ -50,8 +50,8 @@ own_name(const char *root, int version)
 	return name;
 }
 
-static bool
-is_memory_mount(const struct mounts_entry *mount, int version)
+bool
+hierarchy_has_memory(const struct mounts_entry *mount, int version)
 {
 	if (version == 2)
 		return strcmp(mount->type, "cgroup2") == 0;
@@ -106,7 +106,7 @@ hierarchy_find(const char *root, int version, char **point, char **below)
 	while ((mount = mounts_next(&mounts)) != NULL) {
 		const char *rest = below_mount(mount->root, name);
 
-		if (!is_memory_mount(mount, version) || !rest)
+		if (!hierarchy_has_memory(mount, version) || !rest)
 			continue;
 		if (*below && strlen(rest) <= strlen(*below))
 			continue;

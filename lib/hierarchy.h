@@ -2,6 +2,10 @@
 #ifndef HOTSET_HIERARCHY_H
 #define HOTSET_HIERARCHY_H
 
+#include <stdbool.h>
+
+#include "mounts.h"
+
 /*
  * Where our own memory cgroup is mounted in the hierarchy of VERSION (1 or 2): into
  * *POINT the mount point, into *BELOW what to append ("" or "/a/b"), both to be
@@ -10,5 +14,8 @@
  * ENOENT where none can be seen.
  */
 int hierarchy_find(const char *root, int version, char **point, char **below);
+
+/* Whether MOUNT is one of a hierarchy of VERSION that has, or may have, the memory controller. */
+bool hierarchy_has_memory(const struct mounts_entry *mount, int version);
 
 #endif

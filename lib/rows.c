@@ -7,6 +7,7 @@
 
 struct rows_row {
 	uint64_t serial;
+	const char *below;         /* a line of text, NULL: none */
 	struct out_value values[]; /* as many as the table has fields; behind them, strings */
 };
 
@@ -62,7 +63,7 @@ is_string(const struct rows *rows, const struct out_value *values, int field)
 }
 
 static struct rows_row *
-copy(const struct rows *rows, const struct out_value *values)
+copy(const struct rows *rows, const struct out_value *values, const char *below)
 {
 	int count = rows->table->count;
 	size_t size = sizeof(struct rows_row) + (size_t)count * sizeof *values, strings = 0;
@@ -72,6 +73,8 @@ copy(const struct rows *rows, const struct out_value *values)
 	for (int i = 0; i < count; i++)
 		if (is_string(rows, values, i))
 			strings += strlen(values[i].string) + 1;
+	if (below)
+		strings += strlen(below) + 1;
 	row = malloc(size + strings);
 	if (!row)
 		return NULL;
@@ -83,6 +86,7 @@ copy(const struct rows *rows, const struct out_value *values)
 		row->values[i].string = end;
 		end = stpcpy(end, values[i].string) + 1;
 	}
+	row->below = below ? strcpy(end, below) : NULL;
 	row->serial = rows->added;
 	return row;
 }
@@ -133,13 +137,13 @@ exchange(struct rows *rows, struct rows_row *row)
 }
 
 int
-rows_add(struct rows *rows, const struct out_value *values)
+rows_add(struct rows *rows, const struct out_value *values, const char *below)
 {
 	struct rows_row *row;
 
 	if (rows->count == rows->size && grow(rows) < 0)
 		return -1;
-	row = copy(rows, values);
+	row = copy(rows, values, below);
 	if (!row)
 		return -1;
 	rows->added++;
@@ -178,8 +182,13 @@ rows_report(struct rows *rows, struct out *out)
 	int result = 0;
 
 	sort(rows);
-	for (size_t i = 0; i < rows->count && result == 0; i++)
-		result = out_row(out, rows->rows[i]->values);
+	for (size_t i = 0; i < rows->count && result == 0; i++) {
+		const struct rows_row *row = rows->rows[i];
+
+		result = out_row(out, row->values);
+		if (result == 0 && row->below)
+			result = out_line(out, row->below);
+	}
 	rows_free(rows);
 	return result;
 }

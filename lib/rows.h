@@ -29,8 +29,9 @@ struct rows {
  */
 int rows_field(const struct out_table *table, const char *key);
 
-/* Adds a copy of VALUES; -1 with ENOMEM. */
-int rows_add(struct rows *rows, const struct out_value *values);
+/* Adds a copy of VALUES, and of a line of text to go below that row, NULL for none; -1 with
+ * ENOMEM. */
+int rows_add(struct rows *rows, const struct out_value *values, const char *below);
 
 /* Moves all rows to OUT, in order; as out_row. */
 int rows_report(struct rows *rows, struct out *out);

@@ -58,7 +58,7 @@ select_check(const struct select *select, enum out_format format, char **operand
 
 	if (count == 0 && !select->files_from)
 		return opts_misuse("no file, folder or block device given");
-	if (select->nul && !select->files_from)
+	if (select->nul && !select->files_from && !select->nul_output)
 		return opts_misuse("-0 is about the list of --files-from, which is not given");
 	/* two samples of a metric with the same labels: Prometheus refuses all of them */
 	if (format == OUT_PROM && (twice = repeated(select, operands, count)))

@@ -29,4 +29,6 @@ struct sysabi_statx {
 
 #define SYSABI_STATX_DAX 0x200000 /* attribute, Linux 5.8 */
 
+#define SYSABI_MADV_POPULATE_READ 22 /* Linux 5.14 */
+
 #endif

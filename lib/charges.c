@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "charges.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "residency.h"
+#include "stop.h"
+#include "sysabi.h"
+
+#define WINDOW  1024               /* pages looked at in one step */
+#define PRESENT (1ULL << 63)       /* in pagemap: the page is mapped */
+#define FRAME   ((1ULL << 55) - 1) /* and the number of its frame */
+
+/* Pages of a file, mapped, and what is known of each. */
+struct window {
+	char *address;
+	size_t pages;
+	unsigned char in[WINDOW]; /* bit 0: in memory, as mincore sees it */
+	uint64_t frames[WINDOW];  /* 0: not known */
+	uint64_t groups[WINDOW];  /* inodes; what frames next to each other are read into */
+};
+
+/* Reads COUNT numbers from number FIRST of FD on; how many there were. */
+static size_t
+read_numbers(int fd, uint64_t first, uint64_t *numbers, size_t count)
+{
+	ssize_t n = pread(fd, numbers, count * sizeof *numbers, (off_t)(first * sizeof *numbers));
+
+	return n < 0 ? 0 : (size_t)n / sizeof *numbers;
+}
+
+/* The frames of COUNT pages from ADDRESS on. */
+static void
+read_frames(const struct charges *charges, const char *address, uint64_t *frames, size_t count)
+{
+	uint64_t first = (uint64_t)(uintptr_t)address / residency_page_size();
+	size_t got = read_numbers(charges->pagemap, first, frames, count);
+
+	for (size_t i = 0; i < count; i++)
+		frames[i] = i < got && (frames[i] & PRESENT) ? frames[i] & FRAME : 0;
+}
+
+/* Whether we are told the frame of a page that we have. */
+static bool
+sees_frames(const struct charges *charges)
+{
+	volatile char here = 0;
+	uint64_t frame;
+
+	(void)here;
+	read_frames(charges, (const char *)&here, &frame, 1);
+	return frame != 0;
+}
+
+enum charges_failure
+charges_open(struct charges *charges)
+{
+	charges->pagemap = -1;
+	charges->groups = open("/proc/kpagecgroup", O_RDONLY | O_CLOEXEC);
+	if (charges->groups >= 0)
+		charges->pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+	if (charges->pagemap >= 0)
+		return sees_frames(charges) ? CHARGES_OPEN : CHARGES_PRIVILEGE;
+	if (errno == ENOENT)
+		return CHARGES_KERNEL;
+	return errno == EACCES || errno == EPERM ? CHARGES_PRIVILEGE : CHARGES_UNREADABLE;
+}
+
+void
+charges_close(struct charges *charges)
+{
+	if (charges->groups >= 0)
+		close(charges->groups);
+	if (charges->pagemap >= 0)
+		close(charges->pagemap);
+	charges->groups = charges->pagemap = -1;
+}
+
+/* The kernel reads a byte of each page for us: where there is none any more it says so, and
+ * sends no SIGBUS. */
+static void
+touch(char *address, size_t pages)
+{
+	size_t page = (size_t)residency_page_size();
+
+	for (size_t i = 0; i < pages; i++) {
+		char byte;
+		struct iovec to = { &byte, 1 }, from = { address + i * page, 1 };
+
+		process_vm_readv(getpid(), &to, 1, &from, 1, 0);
+	}
+}
+
+/* Enters PAGES that are in memory into our page table. */
+static void
+enter(char *address, size_t pages)
+{
+	size_t bytes = pages * (size_t)residency_page_size();
+
+	/* before Linux 5.14, or where the file ends now */
+	if (madvise(address, bytes, SYSABI_MADV_POPULATE_READ) < 0)
+		touch(address, pages);
+}
+
+static void
+enter_all(struct window *window)
+{
+	size_t page = (size_t)residency_page_size(), end;
+
+	for (size_t i = 0; i < window->pages; i = end) {
+		end = i + 1;
+		if (!(window->in[i] & 1))
+			continue;
+		while (end < window->pages && (window->in[end] & 1))
+			end++;
+		enter(window->address + i * page, end - i);
+	}
+}
+
+/* Frames next to each other, as those of a large folio are, are asked about at once. */
+static int
+add_owners(const struct charges *charges, struct window *window, struct owners *owners)
+{
+	size_t end;
+
+	for (size_t i = 0; i < window->pages; i = end) {
+		uint64_t frame = window->frames[i];
+		size_t got = 0;
+
+		end = i + 1;
+		if (!(window->in[i] & 1))
+			continue;
+		while (frame && end < window->pages && (window->in[end] & 1) &&
+		    window->frames[end] == frame + (end - i))
+			end++;
+		if (frame)
+			got = read_numbers(charges->groups, frame, window->groups, end - i);
+		for (size_t j = 0; j < end - i; j++)
+			if (owners_add(owners, j < got ? window->groups[j] : OWNERS_NONE, 1) < 0)
+				return -1;
+	}
+	return 0;
+}
+
+/*
+ * MADV_RANDOM: a touch of a page must not start readahead behind it, as the marks that
+ * readahead leaves on pages would; nor must it look like use of the page (Linux 6.3).
+ */
+static int
+look(const struct charges *charges, struct window *window, size_t bytes, struct owners *owners)
+{
+	if (madvise(window->address, bytes, MADV_RANDOM) < 0 ||
+	    mincore(window->address, bytes, window->in) < 0)
+		return -1;
+	enter_all(window);
+	read_frames(charges, window->address, window->frames, window->pages);
+	return add_owners(charges, window, owners);
+}
+
+int
+charges_count(const struct charges *charges, int fd, uint64_t offset, uint64_t length,
+    struct owners *owners)
+{
+	uint64_t page = residency_page_size(), end = offset + length;
+	struct window window;
+
+	for (uint64_t at = offset - offset % page; length && at < end; at += WINDOW * page) {
+		uint64_t bytes = end - at < WINDOW * page ? end - at : WINDOW * page;
+		int result, error;
+
+		if (stop_asked()) {
+			errno = EINTR;
+			return -1;
+		}
+		window.pages = (size_t)residency_pages(at, bytes);
+		window.address = mmap(NULL, (size_t)bytes, PROT_READ, MAP_SHARED, fd, (off_t)at);
+		if (window.address == MAP_FAILED)
+			return -1;
+		result = look(charges, &window, (size_t)bytes, owners);
+		error = errno;
+		munmap(window.address, (size_t)bytes);
+		errno = error;
+		if (result < 0)
+			return -1;
+	}
+	return 0;
+}
