@@ -45,18 +45,14 @@ struct reader {
 	struct arguments kept[KEEPS];
 	bool preloads; /* it is in a preload */
 
-	/* the fault that it is in, and whether its page was missing */
+	/* the fault that it is in, the page once it is known (mapping 0: not yet), and
+	 * whether that was missing */
 	__u64 fault_serial, fault_mapping, fault_index;
-	bool fault_missed, fault_named;
+	bool fault_missed;
 #ifndef BEFORE_FOLIOS
 	struct seat seat; /* of the tracepoint tier, where another has the task's own */
 #endif
 };
-
-/* What the pointers of kprobe programs lead to must be copied; a trampoline's programs may
- * follow theirs, which costs a tenth. */
-#define FOLLOW(by_kprobe, pointer, member)                                                         \
-	((by_kprobe) ? BPF_CORE_READ(pointer, member) : (pointer)->member)
 
 #ifdef BEFORE_FOLIOS
 
