@@ -212,6 +212,46 @@ seat_of(struct task_struct *task)
 	return seat->owner == owner ? seat : seat_wanted(seat, task, owner);
 }
 
+enum event {
+	EVENT_INSERT = 1,
+	EVENT_READ,
+	EVENT_URING,
+	EVENT_FAULT,
+	EVENT_MAP,
+	EVENT_EVICT,
+	EVENT_DIRTY,
+};
+
+/*
+ * Where tracepoints may put a program aside (see full.h) each has two, one after the other in
+ * the same task. The first says which event it has seen, and the second does nothing there,
+ * so that it is hardly ever put aside itself. What it finds unseen it counts in the first
+ * one's place, and says so: of the events that the kernel kept from the first, the rest are
+ * those that nobody has seen. True: nothing is left to do at EVENT, to which INDEX belongs.
+ */
+static __always_inline bool
+was_seen(enum event event, __u64 index)
+{
+	struct seat *seat;
+
+	if (!settings.turn)
+		return false;
+	seat = seat_of(current_task());
+	if (settings.turn == 1) {
+		if (seat)
+			seat->event = index << 3 | event;
+		return false;
+	}
+	if (!seat)
+		return true;
+	if (seat->event == (index << 3 | event)) {
+		seat->event = 0;
+		return true;
+	}
+	__sync_fetch_and_add(&state.mended, 1);
+	return false;
+}
+
 /* The seat that TASK, with READER or without, has already; NULL where none. */
 static inline struct seat *
 seat_taken(const struct task_struct *task, struct reader *reader)
@@ -238,6 +278,8 @@ seat_leave(struct task_struct *task, struct reader *reader)
 	*(volatile __u64 *)&seat->owner = 0;
 }
 
+#else
+#define was_seen(event, index) false /* nothing puts it aside there */
 #endif
 
 #endif

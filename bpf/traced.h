@@ -27,7 +27,7 @@ BPF_PROG(insert, struct folio *folio)
 	struct cache cache;
 	__u64 first, end;
 
-	if (!state.counting || !host)
+	if (was_seen(EVENT_INSERT, folio->index) || !state.counting || !host)
 		return 0;
 	first = folio->index;
 	end = first + folio_pages(folio);
@@ -95,7 +95,7 @@ BPF_PROG(read_pages, struct address_space *mapping, unsigned long index, unsigne
 	struct call call = { .kind = CALL_READ, .positioned = true };
 	struct task_struct *task;
 
-	if (!state.counting || !host)
+	if (was_seen(EVENT_READ, index) || !state.counting || !host)
 		return 0;
 	task = current_task();
 	if (!plain_read(task, &call.position))
@@ -120,7 +120,7 @@ BPF_PROG(uring_complete, void *ring, void *argument)
 	struct cache cache;
 	__s64 result, end, start;
 
-	if (!state.counting || !is_uring_read(request))
+	if (was_seen(EVENT_URING, (__u64)argument) || !state.counting || !is_uring_read(request))
 		return 0;
 	result = BPF_CORE_READ(request, cqe.res);
 	if (result <= 0 || BPF_CORE_READ(iocb, ki_flags) & IOCB_DIRECT)
@@ -176,7 +176,7 @@ BPF_PROG(fault, struct address_space *mapping, unsigned long index)
 	struct cache cache;
 	__u64 taken;
 
-	if (!state.counting || !host)
+	if (was_seen(EVENT_FAULT, index) || !state.counting || !host)
 		return 0;
 	if (!(reader = faulting_reader(task)))
 		return 0;
@@ -202,7 +202,8 @@ BPF_PROG(map_pages, struct address_space *mapping, unsigned long first, unsigned
 	__u64 taken;
 
 	/* tmpfs and shared memory map by the same function */
-	if (!state.counting || !host || host->i_sb->s_magic == TMPFS_MAGIC)
+	if (was_seen(EVENT_MAP, first) || !state.counting || !host ||
+	    host->i_sb->s_magic == TMPFS_MAGIC)
 		return 0;
 	if (!(reader = faulting_reader(task)))
 		return 0;

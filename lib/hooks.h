@@ -46,7 +46,8 @@ struct hooks {
 
 enum hooks_use {
 	HOOKS_TARGETS = 1, /* processes are followed: some roles are there only for that */
-	HOOKS_AGAIN = 2,   /* a second set of programs, of those that bear it */
+	HOOKS_FUNCTIONS = 2,
+	HOOKS_TRACEPOINTS = 4,
 };
 
 /*
@@ -64,12 +65,11 @@ int hooks_attach(struct hooks *hooks, enum hook_role *failed);
 /* Detaches everything. */
 void hooks_detach(struct hooks *hooks);
 
-/* Events that the kernel did not show a program, since another of the kind was at work on that
- * processor; with ONCE only those of roles that no second set has. */
-uint64_t hooks_missed(const struct hooks *hooks, bool once);
-
-/* Events that neither of two sets saw, at most. */
-uint64_t hooks_missed_by_both(const struct hooks sets[2]);
+/* Events at FUNCTIONS, or at tracepoints, that the kernel did not show a program, since another
+ * of the kind was at work on that processor. Of a role that both SETS have, those that neither
+ * saw, at most; but of one whose programs say what the second has mended, all that the first
+ * did not see. */
+uint64_t hooks_missed(const struct hooks sets[2], bool functions);
 
 /* What a role is, for people. */
 const char *hooks_role(enum hook_role role);

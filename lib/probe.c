@@ -2,6 +2,7 @@
 #include "probe.h"
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -44,12 +45,14 @@ static const struct {
 
 struct probe {
 	struct bpf_object *object;
-	struct bpf_object *again; /* the second set: see full.h; NULL: not needed */
+	struct bpf_object *again; /* the second set; NULL: not needed */
 	struct hooks hooks[SETS];
 	struct state *state; /* the programs' variables, NULL before they are loaded */
 	struct bpf_link *look;
 	struct bpf_link *sweep; /* NULL where its program is run directly */
 	enum programs which;
+	struct settings settings; /* of the first set */
+	uint64_t missed;          /* before probe_start */
 	unsigned ledger_size;
 	int processors;
 };
@@ -263,7 +266,7 @@ unload(struct probe *probe)
 static int
 open_object(struct probe *probe, enum hook_tier tier, bool target, struct probe_reason *reason)
 {
-	unsigned use = target ? HOOKS_TARGETS : 0;
+	unsigned use = HOOKS_FUNCTIONS | HOOKS_TRACEPOINTS | (target ? HOOKS_TARGETS : 0);
 	enum hook_role missing;
 
 	for (int which = 0; which < PROGRAMS; which++) {
@@ -291,6 +294,19 @@ may_preempt(void)
 	struct utsname kernel;
 
 	return uname(&kernel) < 0 || strstr(kernel.version, "PREEMPT");
+}
+
+/* Whether those at tracepoints are no exception, as they are before 7.0: there is a guard of
+ * tracepoints that does not keep the processor. */
+static bool
+may_preempt_traced(void)
+{
+	struct btf *btf = may_preempt() ? btf__load_vmlinux_btf() : NULL;
+	bool found = btf &&
+	    btf__find_by_name_kind(btf, "class_srcu_fast_notrace_t", BTF_KIND_TYPEDEF) > 0;
+
+	btf__free(btf);
+	return found;
 }
 
 static int
@@ -331,20 +347,24 @@ share_maps(struct probe *probe)
 	return 0;
 }
 
-/* Loads the same programs once more. */
+/* Loads the same programs once more: see full.h and was_seen in reader.h. */
 static int
 load_again(struct probe *probe, bool target, struct probe_reason *reason)
 {
-	const struct settings settings = { .twice = true, .second = true, .recovers = true };
-	unsigned use = HOOKS_AGAIN | (target ? HOOKS_TARGETS : 0);
-	bool kprobes = access(KPROBE_PATH, F_OK) == 0;
+	enum hook_tier tier = probe->hooks[0].tier;
+	struct settings settings = probe->settings;
+	unsigned use = (target ? HOOKS_TARGETS : 0) | (settings.twice ? HOOKS_FUNCTIONS : 0) |
+	    (settings.turn ? HOOKS_TRACEPOINTS : 0);
 	enum hook_role missing;
 	int error;
 
+	settings.second = settings.twice;
+	settings.turn *= 2;
+	if (tier == HOOK_FULL && access(KPROBE_PATH, F_OK) == 0)
+		tier = HOOK_MIXED;
 	probe->again = programs_open(probe->which);
 	if (!probe->again || set_constants(probe->again, &settings) < 0 || share_maps(probe) < 0 ||
-	    hooks_choose(&probe->hooks[1], probe->again, kprobes ? HOOK_MIXED : HOOK_FULL, use,
-		&missing) < 0) {
+	    hooks_choose(&probe->hooks[1], probe->again, tier, use, &missing) < 0) {
 		explain(reason, "cannot open the BPF programs twice: %s", strerror(errno));
 		return -1;
 	}
@@ -361,20 +381,21 @@ static int
 load(struct probe *probe, enum hook_tier tier, bool target, struct probe_reason *reason)
 {
 	bool preempts = may_preempt(), twice = preempts && tier == HOOK_FULL;
-	const struct settings settings = {
+	int error;
+
+	probe->settings = (struct settings){
 		.twice = twice,
 		.patient = !preempts,
 		.recovers = twice || tier == HOOK_KPROBE,
+		.turn = may_preempt_traced(),
 	};
-	int error;
-
 	if (open_object(probe, tier, target, reason) < 0)
 		return -1;
 	if (twice && probe->which == PROGRAMS_PAGES) {
 		explain(reason, "this kernel may preempt a program that holds a lock");
 		return -1;
 	}
-	if (set_constants(probe->object, &settings) < 0) {
+	if (set_constants(probe->object, &probe->settings) < 0) {
 		explain(reason, "cannot open the BPF programs: %s", strerror(errno));
 		return -1;
 	}
@@ -389,7 +410,7 @@ load(struct probe *probe, enum hook_tier tier, bool target, struct probe_reason 
 	if (map_state(probe, reason) < 0)
 		return -1;
 	probe->state->has_target = target;
-	if (settings.twice && load_again(probe, target, reason) < 0)
+	if ((twice || probe->settings.turn) && load_again(probe, target, reason) < 0)
 		return -1;
 	return look_first(probe, reason) < 0 ? -1 : attach_all(probe, reason);
 }
@@ -543,6 +564,7 @@ probe_target(struct probe *probe, pid_t pid)
 void
 probe_start(struct probe *probe)
 {
+	probe->missed = probe_missed(probe);
 	__atomic_store_n(&probe->state->counting, 1, __ATOMIC_SEQ_CST);
 }
 
@@ -619,17 +641,19 @@ is_mixed(const struct probe *probe)
 uint64_t
 probe_missed(const struct probe *probe)
 {
-	uint64_t missed = hooks_missed(&probe->hooks[0], probe->again != NULL);
+	uint64_t missed = hooks_missed(probe->hooks, false), mended;
 
-	if (probe->again && !is_mixed(probe))
-		missed += hooks_missed_by_both(probe->hooks);
-	return missed;
+	if (!is_mixed(probe))
+		missed += hooks_missed(probe->hooks, true);
+	/* read after the others: they may go on */
+	mended = __atomic_load_n(&probe->state->mended, __ATOMIC_SEQ_CST) + probe->missed;
+	return missed > mended ? missed - mended : 0;
 }
 
 uint64_t
 probe_doubtful(const struct probe *probe)
 {
-	return is_mixed(probe) ? hooks_missed_by_both(probe->hooks) : 0;
+	return is_mixed(probe) ? hooks_missed(probe->hooks, true) : 0;
 }
 
 bool
