@@ -146,14 +146,15 @@ growing_meanwhile(struct work *work)
 	waitpid(child, NULL, 0);
 }
 
+/* Of a file that has been cut. Readahead that was going on then may have put pages behind the
+ * new end: it asks for the size before it waits for its turn. */
 static void
 rewrite(struct work *work)
 {
-	for (size_t page = 0; page < work->pages; page++) {
+	file_overwritten(&work->file);
+	for (size_t page = 0; page < work->pages; page++)
 		if (pwrite(work->file.fd, buffer, PAGE, (off_t)(page * PAGE)) < 0)
 			broken("write");
-		work->file.cached[page] = 1;
-	}
 }
 
 /* Sends the file to a socket that nobody reads from, and tells how much went. What it reads then
