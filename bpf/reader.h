@@ -223,32 +223,33 @@ enum event {
 };
 
 /*
- * Where tracepoints may put a program aside (see full.h) each has two, one after the other in
- * the same task. The first says which event it has seen, and the second does nothing there,
- * so that it is hardly ever put aside itself. What it finds unseen it counts in the first
- * one's place, and says so: of the events that the kernel kept from the first, the rest are
- * those that nobody has seen. True: nothing is left to do at EVENT, to which INDEX belongs.
+ * Where tracepoints may put a program aside (see full.h) each has several, one after the
+ * other in the same task. One says which event it has seen, and the next do nothing there, so
+ * that they are hardly ever put aside themselves. What the first was not shown another counts
+ * in its place, and says so: the rest of what the kernel kept from the first are events that
+ * nobody has seen. True: nothing is left to do at EVENT, to which INDEX belongs.
  */
 static __always_inline bool
 was_seen(enum event event, __u64 index)
 {
+	__u64 this = index << 3 | event;
 	struct seat *seat;
 
 	if (!settings.turn)
 		return false;
 	seat = seat_of(current_task());
-	if (settings.turn == 1) {
-		if (seat)
-			seat->event = index << 3 | event;
-		return false;
-	}
 	if (!seat)
-		return true;
-	if (seat->event == (index << 3 | event)) {
-		seat->event = 0;
-		return true;
+		return settings.turn > 1;
+	if (settings.turn > 1) {
+		if (seat->event == this) {
+			if (settings.last)
+				seat->event = 0;
+			return true;
+		}
+		__sync_fetch_and_add(&state.mended, 1);
 	}
-	__sync_fetch_and_add(&state.mended, 1);
+	if (!settings.last)
+		seat->event = this;
 	return false;
 }
 

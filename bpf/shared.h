@@ -60,7 +60,8 @@ struct settings {
 	__u8 second;   /* this is the second */
 	__u8 patient;  /* who holds a lock cannot be waiting for us: see groups_locked.h */
 	__u8 recovers; /* the ends of calls may go unseen: see reading.h */
-	__u8 turn;     /* of two programs at a tracepoint, 1 or 2: see was_seen; 0: of one */
+	__u8 turn;     /* of several programs at a tracepoint, from 1: see was_seen; 0: of one */
+	__u8 last;     /* of these */
 };
 
 /* All variables of the programs. */
@@ -74,7 +75,7 @@ struct state {
 	__u32 make_room; /* the sweep deletes entries without bits */
 	__u32 looks;     /* how often hitratio has looked at all tasks */
 	__u64 settled;   /* evictions before the latest look */
-	__u64 mended;    /* events that only the second set has seen: see was_seen */
+	__u64 mended;    /* events that the first set was not shown: see was_seen */
 	__u64 ledger_entries;
 	__u64 set_aside; /* pages in the second masks */
 	__u64 evictions; /* how often pages were set aside, ever */

@@ -263,18 +263,20 @@ least(uint64_t one, uint64_t other)
 }
 
 static uint64_t
-missed(const struct hooks sets[2], enum hook_role role, int side)
+missed(const struct hooks sets[HOOK_SETS], enum hook_role role, int side)
 {
 	const struct hook *hook = sets[0].chosen[role];
-	uint64_t first = missed_by(&sets[0], role, side);
+	uint64_t events = missed_by(&sets[0], role, side);
 
-	if (!hook || !sets[1].chosen[role] || !(hook->is_function || roles[role].twice))
-		return first;
-	return least(first, missed_by(&sets[1], role, side));
+	if (!hook || !(hook->is_function || roles[role].twice))
+		return events;
+	for (int set = 1; set < HOOK_SETS && sets[set].chosen[role]; set++)
+		events = least(events, missed_by(&sets[set], role, side));
+	return events;
 }
 
 uint64_t
-hooks_missed(const struct hooks sets[2], bool functions)
+hooks_missed(const struct hooks sets[HOOK_SETS], bool functions)
 {
 	uint64_t sum = 0;
 

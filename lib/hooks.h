@@ -36,6 +36,10 @@ enum hook_role {
 
 struct hook;
 
+/* Of programs, at most. One more costs a read of a cached page 70 ns, and leaves a tenth of
+ * what went unseen (64 readers on two processors, 7.3). */
+#define HOOK_SETS 3
+
 /* The choice for an object, and what is attached of it. */
 struct hooks {
 	struct bpf_object *object;
@@ -66,10 +70,10 @@ int hooks_attach(struct hooks *hooks, enum hook_role *failed);
 void hooks_detach(struct hooks *hooks);
 
 /* Events at FUNCTIONS, or at tracepoints, that the kernel did not show a program, since another
- * of the kind was at work on that processor. Of a role that both SETS have, those that neither
- * saw, at most; but of one whose programs say what the second has mended, all that the first
+ * of the kind was at work on that processor. Of a role that several SETS have, those that none
+ * saw, at most; but of one whose programs say what the others have mended, all that the first
  * did not see. */
-uint64_t hooks_missed(const struct hooks sets[2], bool functions);
+uint64_t hooks_missed(const struct hooks sets[HOOK_SETS], bool functions);
 
 /* What a role is, for people. */
 const char *hooks_role(enum hook_role role);

@@ -41,12 +41,9 @@ static const struct {
 	[HOOK_TRACED] = { PROBE_TRACEPOINT, "tracepoint", "tracepoints" },
 };
 
-#define SETS 2
-
 struct probe {
 	struct bpf_object *object;
-	struct bpf_object *again; /* the second set; NULL: not needed */
-	struct hooks hooks[SETS];
+	struct hooks hooks[HOOK_SETS];
 	struct state *state; /* the programs' variables, NULL before they are loaded */
 	struct bpf_link *look;
 	struct bpf_link *sweep; /* NULL where its program is run directly */
@@ -219,7 +216,7 @@ look_first(struct probe *probe, struct probe_reason *reason)
 static int
 attach_all(struct probe *probe, struct probe_reason *reason)
 {
-	for (int set = 0; set < SETS; set++) {
+	for (int set = 0; set < HOOK_SETS; set++) {
 		enum hook_role failed;
 
 		if (hooks_attach(&probe->hooks[set], &failed) == 0)
@@ -248,16 +245,18 @@ map_state(struct probe *probe, struct probe_reason *reason)
 static void
 unload(struct probe *probe)
 {
-	for (int set = 0; set < SETS; set++)
+	for (int set = 0; set < HOOK_SETS; set++) {
 		hooks_detach(&probe->hooks[set]);
+		if (set > 0)
+			bpf_object__close(probe->hooks[set].object);
+	}
 	bpf_link__destroy(probe->look);
 	bpf_link__destroy(probe->sweep);
 	if (probe->state)
 		munmap(probe->state, sizeof *probe->state);
 	bpf_object__close(probe->object);
-	bpf_object__close(probe->again);
 	memset(probe->hooks, 0, sizeof probe->hooks);
-	probe->object = probe->again = NULL;
+	probe->object = NULL;
 	probe->look = probe->sweep = NULL;
 	probe->state = NULL;
 }
@@ -328,13 +327,22 @@ leave_out(struct bpf_object *object, const char *name)
 		bpf_program__set_autoload(program, false);
 }
 
-/* Has AGAIN use the maps of the first set, but for the constants. */
+/* How many sets of programs there are. */
 static int
-share_maps(struct probe *probe)
+sets_wanted(const struct probe *probe)
+{
+	if (probe->settings.turn && probe->hooks[0].tier == HOOK_TRACED)
+		return HOOK_SETS;
+	return probe->settings.turn || probe->settings.twice ? 2 : 1;
+}
+
+/* Has OBJECT use the maps of the first set, but for the constants. */
+static int
+share_maps(const struct probe *probe, struct bpf_object *object)
 {
 	struct bpf_map *map;
 
-	bpf_object__for_each_map(map, probe->again)
+	bpf_object__for_each_map(map, object)
 	{
 		const char *name = bpf_map__name(map);
 		int error = strstr(name, ".rodata") ? 0
@@ -347,31 +355,33 @@ share_maps(struct probe *probe)
 	return 0;
 }
 
-/* Loads the same programs once more: see full.h and was_seen in reader.h. */
+/* Loads the same programs once more, as SET: see full.h and was_seen in reader.h. */
 static int
-load_again(struct probe *probe, bool target, struct probe_reason *reason)
+load_again(struct probe *probe, int set, bool target, struct probe_reason *reason)
 {
 	enum hook_tier tier = probe->hooks[0].tier;
 	struct settings settings = probe->settings;
 	unsigned use = (target ? HOOKS_TARGETS : 0) | (settings.twice ? HOOKS_FUNCTIONS : 0) |
 	    (settings.turn ? HOOKS_TRACEPOINTS : 0);
+	struct bpf_object *object = programs_open(probe->which);
 	enum hook_role missing;
 	int error;
 
+	probe->hooks[set].object = object;
 	settings.second = settings.twice;
-	settings.turn *= 2;
+	settings.turn *= set + 1;
+	settings.last = set + 1 == sets_wanted(probe);
 	if (tier == HOOK_FULL && access(KPROBE_PATH, F_OK) == 0)
 		tier = HOOK_MIXED;
-	probe->again = programs_open(probe->which);
-	if (!probe->again || set_constants(probe->again, &settings) < 0 || share_maps(probe) < 0 ||
-	    hooks_choose(&probe->hooks[1], probe->again, tier, use, &missing) < 0) {
+	if (!object || set_constants(object, &settings) < 0 || share_maps(probe, object) < 0 ||
+	    hooks_choose(&probe->hooks[set], object, tier, use, &missing) < 0) {
 		explain(reason, "cannot open the BPF programs twice: %s", strerror(errno));
 		return -1;
 	}
-	leave_out(probe->again, "look_at_seats");
-	leave_out(probe->again, "look");
-	leave_out(probe->again, "sweep");
-	error = bpf_object__load(probe->again);
+	leave_out(object, "look_at_seats");
+	leave_out(object, "look");
+	leave_out(object, "sweep");
+	error = bpf_object__load(object);
 	if (error < 0)
 		explain_load(reason, -error);
 	return error;
@@ -410,8 +420,9 @@ load(struct probe *probe, enum hook_tier tier, bool target, struct probe_reason 
 	if (map_state(probe, reason) < 0)
 		return -1;
 	probe->state->has_target = target;
-	if ((twice || probe->settings.turn) && load_again(probe, target, reason) < 0)
-		return -1;
+	for (int set = 1; set < sets_wanted(probe); set++)
+		if (load_again(probe, set, target, reason) < 0)
+			return -1;
 	return look_first(probe, reason) < 0 ? -1 : attach_all(probe, reason);
 }
 
@@ -635,7 +646,7 @@ probe_pending(const struct probe *probe)
 static bool
 is_mixed(const struct probe *probe)
 {
-	return probe->again && probe->hooks[1].tier == HOOK_MIXED;
+	return probe->hooks[1].tier == HOOK_MIXED;
 }
 
 uint64_t
