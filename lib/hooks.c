@@ -169,18 +169,14 @@ is_used(enum hook_role role, enum hook_tier tier, unsigned use)
 	return use & (hooks_is_tracepoint(role, tier) ? HOOKS_TRACEPOINTS : HOOKS_FUNCTIONS);
 }
 
-/* Of the programs that have points. */
+/* Of all programs. */
 static void
-load_none(const struct hooks *hooks)
+load_none(struct bpf_object *object)
 {
-	for (const struct hook *hook = hooks_known; hook < hooks_known + HOOKS; hook++)
-		for (int i = 0; i < HOOK_TIERS * SIDES; i++) {
-			struct bpf_program *program = program_of(hooks, hook,
-			    (enum hook_tier)(i / SIDES), i % SIDES);
+	struct bpf_program *program;
 
-			if (program)
-				bpf_program__set_autoload(program, false);
-		}
+	bpf_object__for_each_program (program, object)
+		bpf_program__set_autoload(program, false);
 }
 
 int
@@ -188,7 +184,7 @@ hooks_choose(struct hooks *hooks, struct bpf_object *object, enum hook_tier tier
     enum hook_role *missing)
 {
 	*hooks = (struct hooks){ .object = object, .tier = tier };
-	load_none(hooks);
+	load_none(object);
 	for (int role = 0; role < ROLES; role++) {
 		int error;
 

@@ -319,12 +319,12 @@ set_constants(struct bpf_object *object, const struct settings *settings)
 }
 
 static void
-leave_out(struct bpf_object *object, const char *name)
+load_too(struct bpf_object *object, const char *name)
 {
 	struct bpf_program *program = bpf_object__find_program_by_name(object, name);
 
 	if (program)
-		bpf_program__set_autoload(program, false);
+		bpf_program__set_autoload(program, true);
 }
 
 /* How many sets of programs there are. */
@@ -375,12 +375,9 @@ load_again(struct probe *probe, int set, bool target, struct probe_reason *reaso
 		tier = HOOK_MIXED;
 	if (!object || set_constants(object, &settings) < 0 || share_maps(probe, object) < 0 ||
 	    hooks_choose(&probe->hooks[set], object, tier, use, &missing) < 0) {
-		explain(reason, "cannot open the BPF programs twice: %s", strerror(errno));
+		explain(reason, "cannot open the BPF programs: %s", strerror(errno));
 		return -1;
 	}
-	leave_out(object, "look_at_seats");
-	leave_out(object, "look");
-	leave_out(object, "sweep");
 	error = bpf_object__load(object);
 	if (error < 0)
 		explain_load(reason, -error);
@@ -410,8 +407,10 @@ load(struct probe *probe, enum hook_tier tier, bool target, struct probe_reason 
 		return -1;
 	}
 	size_ledger(probe);
-	if (tier != HOOK_TRACED)
-		leave_out(probe->object, "look_at_seats");
+	load_too(probe->object, "look");
+	load_too(probe->object, "sweep");
+	if (tier == HOOK_TRACED)
+		load_too(probe->object, "look_at_seats");
 	error = bpf_object__load(probe->object);
 	if (error < 0) {
 		explain_load(reason, -error);
