@@ -17,10 +17,17 @@ count_fault(void)
 	if (reader->fault_serial != serial) {
 		reader->fault_serial = serial;
 		reader->fault_mapping = 0;
-		reader->fault_missed = false;
+		reader->fault_missed = reader->fault_guessed = false;
 		count(FAULTS, 1, is_current_target());
 	}
 	return reader;
+}
+
+/* What the fault's own page counts as: one that was taken for it before was mapped. */
+static inline enum counter
+fault_counter(const struct reader *reader)
+{
+	return reader->fault_guessed ? MAPPED : FAULT_MISSES;
 }
 
 /* Whether FIRST up to END has the page of CACHE that the task's fault waits for. */
@@ -45,10 +52,10 @@ record_fill(struct reader *reader, const struct cache *cache, __u64 first, __u64
 		behind = ledger_fill(cache, reader->fault_index + 1, end);
 		missed = !reader->fault_missed;
 		reader->fault_missed = true;
+		count(fault_counter(reader), missed, target);
 	} else
 		before = ledger_fill(cache, first, end);
 	lost = settings.second ? 0 : before.lost + behind.lost;
-	count(FAULT_MISSES, missed, target);
 	count(LOST, lost, target);
 	count(FILLS, before.fresh + behind.fresh + missed + lost, target);
 	return before.fresh + behind.fresh + missed + lost != 0;

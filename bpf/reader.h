@@ -45,10 +45,10 @@ struct reader {
 	struct arguments kept[KEEPS];
 	bool preloads; /* it is in a preload */
 
-	/* the fault that it is in, the page once it is known (mapping 0: not yet), and
-	 * whether that was missing */
+	/* the fault that it is in, the page once it is known (mapping 0: not yet), whether
+	 * that was missing, and whether another was taken for it (tracepoints only) */
 	__u64 fault_serial, fault_mapping, fault_index;
-	bool fault_missed;
+	bool fault_missed, fault_guessed;
 #ifndef BEFORE_FOLIOS
 	struct seat seat; /* of the tracepoint tier, where another has the task's own */
 #endif

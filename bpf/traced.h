@@ -186,7 +186,7 @@ BPF_PROG(fault, struct address_space *mapping, unsigned long index)
 	taken = ledger_take(&cache, index, index + 1, NO_BEGINNING);
 	if (taken)
 		reader->fault_missed = true;
-	count(FAULT_MISSES, taken, is_target(task->tgid));
+	count(fault_counter(reader), taken, is_target(task->tgid));
 	return 0;
 }
 
@@ -212,8 +212,8 @@ BPF_PROG(map_pages, struct address_space *mapping, unsigned long first, unsigned
 	if (!taken)
 		return 0;
 	/* the event does not say which page faulted: one of those that were filled */
-	if (!reader->fault_missed && !reader->fault_mapping) {
-		reader->fault_missed = true;
+	if (!reader->fault_guessed && !reader->fault_mapping) {
+		reader->fault_guessed = true;
 		count(FAULT_MISSES, 1, is_target(task->tgid));
 		taken--;
 	}
