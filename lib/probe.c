@@ -19,8 +19,9 @@
 #include "meminfo.h"
 #include "programs.h"
 
-#define BTF_PATH    "/sys/kernel/btf/vmlinux"
-#define KPROBE_PATH "/sys/bus/event_source/devices/kprobe/type" /* 4.17 */
+#define BTF_PATH     "/sys/kernel/btf/vmlinux"
+#define KPROBE_PATH  "/sys/bus/event_source/devices/kprobe/type" /* 4.17 */
+#define PREEMPT_PATH "/sys/kernel/debug/sched/preempt"           /* 5.13 */
 
 /* include/linux/proc_ns.h: the initial pid namespace has this inode on every kernel */
 #define PID_NAMESPACE_PATH  "/proc/self/ns/pid"
@@ -286,13 +287,30 @@ open_object(struct probe *probe, enum hook_tier tier, bool target, struct probe_
 	return -1;
 }
 
-/* Whether the kernel may preempt programs, as it was built; those of kprobes it never does. */
+/* Whether a kernel that can do either (PREEMPT_DYNAMIC, 5.12) was told not to preempt itself:
+ * the mode at work stands in brackets. Without debugfs nobody can tell. */
+static bool
+was_told_not_to(void)
+{
+	FILE *stream = fopen(PREEMPT_PATH, "re");
+	char modes[100] = "";
+	size_t length = stream ? fread(modes, 1, sizeof modes - 1, stream) : 0;
+
+	if (stream)
+		fclose(stream);
+	modes[length] = '\0';
+	return strstr(modes, "(none)") || strstr(modes, "(voluntary)");
+}
+
+/* Whether the kernel may preempt programs; those of kprobes it never does. */
 static bool
 may_preempt(void)
 {
 	struct utsname kernel;
 
-	return uname(&kernel) < 0 || strstr(kernel.version, "PREEMPT");
+	if (uname(&kernel) < 0)
+		return true;
+	return strstr(kernel.version, "PREEMPT") && !was_told_not_to();
 }
 
 /* Whether those at tracepoints are no exception, as they are before 7.0: there is a guard of

@@ -16,7 +16,7 @@ job() {
 	case $tool in
 	hitratio) $runner "$exe" "$@" 0.2 1 ;;
 	ratio-check) $runner "$exe" -w 1 "$@" - <"$TMP/samples" ;;
-	lock) $runner "$exe" -t 0.2 "$@" "$file" ;;
+	lock) $runner "$exe" -t 0.7 "$@" "$file" ;;
 	*) $runner "$exe" "$@" "$file" ;;
 	esac
 }

@@ -10,7 +10,9 @@
  *                                   measured, and that it has run itself
  * overhead pace RATE SECONDS FILE   reads 4 KiB RATE times a second; nanoseconds it took
  * overhead stats COMMAND...         the command, with programs being measured
- * overhead instructions READS FILE  instructions a read
+ * overhead instructions READS FILE  instructions a read, where the processor counts them
+ * overhead clock READS FILE         nanoseconds a read, the least of some rounds: instructions
+ *                                   where a clock counts those (tests/bench/instructions)
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -431,6 +433,25 @@ instructions(long reads, const char *path)
 }
 
 static int
+by_clock(long reads, const char *path)
+{
+	struct file file = open_file(path);
+	double least = 0;
+
+	for (int round = 0; round < ROUNDS; round++) {
+		long long from = clock_ns(CLOCK_MONOTONIC), time;
+
+		for (long page = 0; page < reads; page++)
+			read_far(&file, page);
+		time = clock_ns(CLOCK_MONOTONIC) - from;
+		if (!round || (double)time < least)
+			least = (double)time;
+	}
+	printf("%.0f\n", least / (double)reads);
+	return 0;
+}
+
+static int
 with_stats(char **command)
 {
 	/* they are measured as long as somebody has this open; the command inherits none */
@@ -467,6 +488,8 @@ main(int argc, char **argv)
 		return with_stats(argv + 2);
 	if (argc == 4 && strcmp(what, "instructions") == 0)
 		return instructions(atol(argv[2]), argv[3]);
+	if (argc == 4 && strcmp(what, "clock") == 0)
+		return by_clock(atol(argv[2]), argv[3]);
 	fprintf(stderr, "usage: see the head of tests/helper/overhead.c\n");
 	return 2;
 }

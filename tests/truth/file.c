@@ -118,6 +118,14 @@ fill(struct file *file)
 	close(fd);
 }
 
+bool
+file_is_overlaid(const struct file *file)
+{
+	struct statfs system;
+
+	return fstatfs(file->fd, &system) == 0 && system.f_type == OVERLAYFS;
+}
+
 /* Whether nothing but COUNT pages is in the cache, or on its way there, which mincore does not
  * show: where the kernel tells (6.5). */
 static bool
@@ -125,10 +133,7 @@ holds_only(const struct file *file, size_t count)
 {
 	uint64_t range[2] = { 0, 0 }, cached[5]; /* all of it; the first is what is there */
 
-	struct statfs system;
-
-	/* overlayfs has the pages in the file below, and cachestat asks its own */
-	if (fstatfs(file->fd, &system) == 0 && system.f_type == OVERLAYFS)
+	if (file_is_overlaid(file)) /* cachestat asks the overlay's own pages */
 		return true;
 	return syscall(CACHESTAT, file->fd, range, cached, 0) < 0 || cached[0] == count;
 }

@@ -53,6 +53,9 @@ void file_overwritten(struct file *file);
 /* Pages that are in memory and were not by file_holds. */
 size_t file_filled(const struct file *file);
 
+/* Whether it lies on an overlay: its pages are those of another file. */
+bool file_is_overlaid(const struct file *file);
+
 void file_remove(struct file *file);
 
 #endif

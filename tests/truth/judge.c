@@ -25,6 +25,13 @@ has_kretprobes(const struct figures *counted)
 	return strcmp(counted->tier, "kprobe") == 0;
 }
 
+/* Whether ends of calls may have gone unseen. */
+static bool
+misses_ends(const struct truth *truth, const struct figures *counted)
+{
+	return truth->many_wait && has_kretprobes(counted);
+}
+
 /* Before 6.5 there is no filemap_splice_read. */
 static bool
 splices_by_reading(void)
@@ -42,15 +49,16 @@ struct range {
 };
 
 static struct range
-range(int checks, int which, const struct figures *counted, u64 truth, u64 unsure)
+range(int checks, int which, const struct truth *truths, const struct figures *counted, u64 truth)
 {
 	bool tracepoints = has_only_tracepoints(counted);
+	u64 unsure = truths->unsure;
 
 	if (!(checks & which))
 		return (struct range){ 0, ~0ULL };
 	if (checks & STANDING && !tracepoints)
 		return (struct range){ truth, which == MISSES ? truth + unsure : truth };
-	if (has_kretprobes(counted) && checks & MANY_WAIT)
+	if (misses_ends(truths, counted))
 		return (struct range){ 0, truth };
 	if (tracepoints && checks & WHOLE_CALLS)
 		return (struct range){ truth > unsure ? truth - unsure : 0, truth + unsure };
@@ -94,11 +102,14 @@ faults_are_right(int checks, const struct truth *truth, const struct figures *co
 }
 
 static bool
-stalls_are_right(const struct workload *load, u64 misses, const struct figures *counted)
+stalls_are_right(const struct workload *load, const struct truth *truth,
+    const struct figures *counted)
 {
+	u64 misses = truth->misses;
+
 	if (!counted->has_stalls)
 		return true;
-	if (load->checks & STALLS)
+	if (load->checks & STALLS && !misses_ends(truth, counted))
 		return counted->stalls == (load->state == WARM ? 0 : misses);
 	/* each brought in a page that it was to read, which was missing then */
 	return !(load->checks & FILLS) || counted->stalls <= misses;
@@ -156,7 +167,7 @@ is_right(const struct workload *load, const struct truth *truth, const struct fi
 	    is_between(counted->misses, misses.least, misses.most) &&
 	    (!(load->checks & FILLS) || counted->fills == truth->filled) &&
 	    (!(load->checks & DIRTIES) || counted->dirties == truth->dirtied) &&
-	    stalls_are_right(load, truth->misses, counted) &&
+	    stalls_are_right(load, truth, counted) &&
 	    faults_are_right(load->checks, truth, counted);
 }
 
@@ -184,8 +195,8 @@ judge(const struct workload *load, const struct truth *truth, const struct figur
     unsigned number)
 {
 	u64 hits = truth->accesses - truth->misses;
-	struct range of_hits = range(load->checks, HITS, counted, hits, truth->unsure);
-	struct range of_misses = range(load->checks, MISSES, counted, truth->misses, truth->unsure);
+	struct range of_hits = range(load->checks, HITS, truth, counted, hits);
+	struct range of_misses = range(load->checks, MISSES, truth, counted, truth->misses);
 	bool right, bound;
 
 	if (load->checks & PIECES && splices_by_reading())
@@ -211,13 +222,13 @@ short_of(u64 truth, u64 counted)
 }
 
 u64
-judge_missing(const struct workload *load, const struct truth *truth, const struct figures *counted)
+judge_missing(const struct truth *truth, const struct figures *counted)
 {
 	u64 accesses, misses;
 
-	if (!(load->checks & MANY_WAIT) || !has_kretprobes(counted))
+	if (!misses_ends(truth, counted))
 		return 0;
 	accesses = short_of(truth->accesses, counted->hits + counted->misses);
 	misses = short_of(truth->misses, counted->misses);
-	return accesses > misses ? accesses : misses;
+	return (accesses > misses ? accesses : misses) / truth->many_wait;
 }

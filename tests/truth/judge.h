@@ -9,8 +9,7 @@
 bool judge(const struct workload *load, const struct truth *truth, const struct figures *counted,
     unsigned number);
 
-/* Events that LOAD was not counted for where it has such a bound: each of its calls is a page. */
-unsigned long long judge_missing(const struct workload *load, const struct truth *truth,
-    const struct figures *counted);
+/* How many calls went uncounted at least, where that may be. */
+unsigned long long judge_missing(const struct truth *truth, const struct figures *counted);
 
 #endif

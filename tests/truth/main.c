@@ -71,7 +71,7 @@ try_case(struct run *run, const struct workload *load)
 		fail(run, load, "the workload failed");
 	else {
 		run->wrong += !judge(load, truth, &run->observer.figures, run->number);
-		run->missing += judge_missing(load, truth, &run->observer.figures);
+		run->missing += judge_missing(truth, &run->observer.figures);
 	}
 	return true;
 }

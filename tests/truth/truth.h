@@ -28,7 +28,13 @@ struct truth {
 	atomic_ullong dirtied;          /* pages that writes found clean */
 	atomic_ullong filled;           /* pages in memory after, but not before */
 	atomic_ullong fills;            /* not a truth: what was counted, to compare with it */
-	char reason[200];               /* of a case that was skipped */
+	/*
+	 * Pages of a call, where many calls waited at once. Where functions are seen by kprobes,
+	 * the kernel shows the ends of no more than some (10 or more) of them. What is missing
+	 * then hitratio must have noticed: at its end it says so.
+	 */
+	atomic_ullong many_wait;
+	char reason[200]; /* of a case that was skipped */
 };
 
 /* What of hitratio's figures the truth settles. */
@@ -72,17 +78,13 @@ enum checks {
 	/* A program that is started: how often the kernel looks at its head depends on the
 	 * kernel, once or twice. */
 	HEAD_BOUND = 512,
-	/* Where functions are seen by kprobes, the kernel shows the ends of no more than some
-	 * calls (10 or more) that wait at once. What is missing then hitratio must have noticed:
-	 * at its end it says so. */
-	MANY_WAIT = 4096,
-	DIRTIES = 8192,
+	DIRTIES = 4096,
 	/* Where there are but tracepoints, a splice whose last page had to be brought in may go
 	 * unseen: so many pages may be missing as those gave (UNSURE), and not half of all. */
-	UNSEEN_CALLS = 16384,
+	UNSEEN_CALLS = 8192,
 	/* The pieces of a sendfile end on borders of pages, but before 6.5 not always where
 	 * folios are large (generic_file_splice_read): then such a page counts twice. */
-	PIECES = 32768,
+	PIECES = 16384,
 };
 
 enum flags {

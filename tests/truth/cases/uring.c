@@ -70,7 +70,7 @@ direct(struct work *work)
 }
 
 const struct workload uring_cases[] = {
-	CASE("cold io_uring 4k random, async", EXACT | MANY_WAIT, COLD, NULL, by_workers),
+	CASE("cold io_uring 4k random, async", EXACT, COLD, NULL, by_workers),
 	CASE("cold io_uring 100k random", EXACT, COLD, NULL, random_100k),
 	CASE("half io_uring 100k random", EXACT, MIXED, NULL, random_100k),
 	CASE("warm io_uring 100k random", EXACT | STALLS, WARM, NULL, random_100k),
