@@ -57,8 +57,9 @@ enum hooks_use {
 /*
  * Chooses a point for each role of TIER that OBJECT, not loaded yet, has a program for, and
  * marks the programs to be loaded. HOOK_MIXED takes kprobes, which the kernel never preempts,
- * for all but the ends of functions that wait, for which it has too few kretprobes. -1 with the errno and *MISSING, the role that has none: EOPNOTSUPP where
- * the kernel has no such point.
+ * but where it has too few kretprobes (before 6.14) not for the ends of functions that wait.
+ * -1 with the errno and *MISSING, the role that has none: EOPNOTSUPP where the kernel has no
+ * such point.
  */
 int hooks_choose(struct hooks *hooks, struct bpf_object *object, enum hook_tier tier, unsigned use,
     enum hook_role *missing);
