@@ -2,6 +2,7 @@
 #include "hooks.h"
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <string.h>
@@ -55,6 +56,35 @@ static const struct hook {
 };
 #define HOOKS (sizeof hooks_known / sizeof *hooks_known)
 
+/*
+ * Whether the ends of any number of calls can be seen by kprobes: a kretprobe sees those of
+ * 10 or some more that wait at once, but what many functions may share is, since Linux 6.14,
+ * kept on each task's own stack of returns.
+ */
+static bool
+returns_are_stacked(void)
+{
+	static enum { UNDECIDED, YES, NO } decision;
+	struct btf *btf;
+
+	if (decision == UNDECIDED) {
+		btf = btf__load_vmlinux_btf();
+		decision = btf &&
+			btf__find_by_name_kind(btf, "fprobe_fgraph_entry", BTF_KIND_FUNC) > 0
+		    ? YES
+		    : NO;
+		btf__free(btf);
+	}
+	return decision == YES;
+}
+
+/* What has something to do as it starts does so since it may wait. */
+static bool
+may_wait(const struct hook *hook)
+{
+	return hook->programs[HOOK_FULL][START][0];
+}
+
 static const char *
 program_name(const struct hook *hook, enum hook_tier tier, int side)
 {
@@ -62,9 +92,9 @@ program_name(const struct hook *hook, enum hook_tier tier, int side)
 
 	if (tier == HOOK_MIXED && !hook->is_function)
 		tier = HOOK_FULL;
-	/* what has something to do as it starts does so since it may wait */
 	if (tier == HOOK_MIXED)
-		tier = side == END && hook->programs[HOOK_FULL][START][0] ? HOOK_FULL : HOOK_KPROBE;
+		tier = side == END && may_wait(hook) && !returns_are_stacked() ? HOOK_FULL
+									       : HOOK_KPROBE;
 	name = hook->programs[tier][side];
 	return name && name[0] ? name : NULL;
 }
@@ -115,8 +145,11 @@ take(struct hooks *hooks, const struct hook *hook)
 	for (int side = START; side < SIDES && !error; side++) {
 		struct bpf_program *program = program_of(hooks, hook, hooks->tier, side);
 
-		if (program)
-			bpf_program__set_autoload(program, true);
+		if (!program)
+			continue;
+		bpf_program__set_autoload(program, true);
+		if (side == END && is_kprobe(program) && returns_are_stacked())
+			bpf_program__set_expected_attach_type(program, BPF_TRACE_KPROBE_MULTI);
 	}
 	return error;
 }
@@ -203,6 +236,12 @@ hooks_choose(struct hooks *hooks, struct bpf_object *object, enum hook_tier tier
 static struct bpf_link *
 attach(const struct hook *hook, int side, struct bpf_program *program)
 {
+	LIBBPF_OPTS(bpf_kprobe_multi_opts, returns, .cnt = 1, .retprobe = true);
+	const char *names[] = { hook->point };
+
+	returns.syms = names;
+	if (bpf_program__expected_attach_type(program) == BPF_TRACE_KPROBE_MULTI)
+		return bpf_program__attach_kprobe_multi_opts(program, NULL, &returns);
 	if (is_kprobe(program))
 		return bpf_program__attach_kprobe(program, side == END, hook->point);
 	return bpf_program__attach_trace(program);

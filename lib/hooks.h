@@ -38,7 +38,7 @@ struct hook;
 
 /* Of programs, at most. One more costs a read of a cached page 70 ns, and leaves a tenth of
  * what went unseen (64 readers on two processors, 7.3). */
-#define HOOK_SETS 3
+#define HOOK_SETS 6
 
 /* The choice for an object, and what is attached of it. */
 struct hooks {
@@ -57,9 +57,9 @@ enum hooks_use {
 /*
  * Chooses a point for each role of TIER that OBJECT, not loaded yet, has a program for, and
  * marks its programs to be loaded, and no others. HOOK_MIXED takes kprobes, which the kernel
- * never preempts, for all but the ends of functions that wait, for which it has too few
- * kretprobes. -1 with the errno and *MISSING, the role that has none: EOPNOTSUPP where the
- * kernel has no such point.
+ * never preempts, but where it has too few kretprobes (before 6.14) not for the ends of
+ * functions that wait. -1 with the errno and *MISSING, the role that has none: EOPNOTSUPP
+ * where the kernel has no such point.
  */
 int hooks_choose(struct hooks *hooks, struct bpf_object *object, enum hook_tier tier, unsigned use,
     enum hook_role *missing);
