@@ -68,8 +68,14 @@ build/obj/%.bpf.o: bpf/%.bpf.c Makefile build/deps/stamp
 	$(call say,BPF)$(CLANG) -target bpf -mcpu=v3 -D__TARGET_ARCH_$(BPF_ARCH) -O2 -g -Wall -Wextra -Wno-unused-parameter $(WERROR) \
 	    -nostdlibinc -Ibpf -isystem build/deps/include -isystem build/deps/kernel-include \
 	    -MMD -MP -MT $@ -MF $(@:.o=.d) -c $< -o $@.clang && \
-	llvm-strip -g $@.clang && \
+	llvm-strip -g $@.clang && $(call drop_lines,$@.clang) && \
 	$(BPFTOOL) gen object $@ $@.clang # drops relocations that nobody needs
+
+# The numbers and text of source lines are half of a BPF object, and are for the verifier's
+# messages alone: .BTF.ext shall have none (a 32-bit length in its header, struct btf_ext_header).
+drop_lines = llvm-objcopy --dump-section .BTF.ext=$1.ext $1 && \
+	printf '\0\0\0\0' | dd of=$1.ext bs=1 seek=20 conv=notrunc status=none && \
+	llvm-objcopy --update-section .BTF.ext=$1.ext $1 && rm $1.ext
 
 build/deps/stamp:
 	@echo "the build needs its dependencies: run 'sudo make deps' first" >&2; exit 1

@@ -15,16 +15,8 @@
  * (To keep the processor by bpf_preempt_disable is no help: the kernel takes it when that
  * ends, which is still in the program.)
  */
+#include "fault.h"
 #include "reading.h"
-
-/* The inode of MAPPING if its pages count, else NULL. */
-static __always_inline struct inode *
-find_host(bool by_kprobe, struct address_space *mapping)
-{
-	struct inode *host = mapping ? FOLLOW(by_kprobe, mapping, host) : NULL;
-
-	return host && (FOLLOW(by_kprobe, host, i_mode) & S_IFMT) == S_IFREG ? host : NULL;
-}
 
 static __always_inline struct cache
 mapping_cache(bool by_kprobe, struct address_space *mapping)
@@ -99,37 +91,6 @@ static inline bool
 is_fill(__u32 gfp, int result)
 {
 	return state.counting && result == 0 && !(gfp & write_flag());
-}
-
-/* Whether FIRST up to END has the page of CACHE that the task's fault waits for. */
-static inline bool
-is_faulting(const struct reader *reader, const struct cache *cache, __u64 first, __u64 end)
-{
-	return reader && reader->fault_mapping == cache->mapping && reader->fault_index >= first &&
-	    reader->fault_index < end && reader->fault_serial == fault_serial(current_task());
-}
-
-/* Counts the fill of FIRST up to END; false where that was done already. The page that
- * a fault waits for is accessed by it, and never pending. */
-static inline bool
-record_fill(struct reader *reader, const struct cache *cache, __u64 first, __u64 end)
-{
-	struct filled before, behind = { 0 };
-	bool target = is_current_target();
-	__u64 missed = 0, lost;
-
-	if (is_faulting(reader, cache, first, end)) {
-		before = ledger_fill(cache, first, reader->fault_index);
-		behind = ledger_fill(cache, reader->fault_index + 1, end);
-		missed = !reader->fault_missed;
-		reader->fault_missed = true;
-	} else
-		before = ledger_fill(cache, first, end);
-	lost = settings.second ? 0 : before.lost + behind.lost;
-	count(FAULT_MISSES, missed, target);
-	count(LOST, lost, target);
-	count(FILLS, before.fresh + behind.fresh + missed + lost, target);
-	return before.fresh + behind.fresh + missed + lost != 0;
 }
 
 /*
@@ -261,24 +222,6 @@ end_preload(int advice)
 }
 
 /* --- fault */
-
-/* Counts the fault that the task is in, once. */
-static inline struct reader *
-count_fault(void)
-{
-	struct reader *reader = reader_wanted();
-	__u64 serial = fault_serial(current_task());
-
-	if (!reader)
-		return NULL;
-	if (reader->fault_serial != serial) {
-		reader->fault_serial = serial;
-		reader->fault_mapping = 0;
-		reader->fault_missed = false;
-		count(FAULTS, 1, is_current_target());
-	}
-	return reader;
-}
 
 /* The file of a fault, and where it keeps its pages; NULL where they do not count. */
 static __always_inline struct file *

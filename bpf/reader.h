@@ -45,18 +45,14 @@ struct reader {
 	struct arguments kept[KEEPS];
 	bool preloads; /* it is in a preload */
 
-	/* the fault that it is in, and whether its page was missing */
+	/* the fault that it is in, the page once it is known (mapping 0: not yet), whether
+	 * that was missing, and whether another was taken for it (tracepoints only) */
 	__u64 fault_serial, fault_mapping, fault_index;
-	bool fault_missed, fault_named;
+	bool fault_missed, fault_guessed;
 #ifndef BEFORE_FOLIOS
 	struct seat seat; /* of the tracepoint tier, where another has the task's own */
 #endif
 };
-
-/* What the pointers of kprobe programs lead to must be copied; a trampoline's programs may
- * follow theirs, which costs a tenth. */
-#define FOLLOW(by_kprobe, pointer, member)                                                         \
-	((by_kprobe) ? BPF_CORE_READ(pointer, member) : (pointer)->member)
 
 #ifdef BEFORE_FOLIOS
 
@@ -216,6 +212,47 @@ seat_of(struct task_struct *task)
 	return seat->owner == owner ? seat : seat_wanted(seat, task, owner);
 }
 
+enum event {
+	EVENT_INSERT = 1,
+	EVENT_READ,
+	EVENT_URING,
+	EVENT_FAULT,
+	EVENT_MAP,
+	EVENT_EVICT,
+	EVENT_DIRTY,
+};
+
+/*
+ * Where tracepoints may put a program aside (see full.h) each has several, one after the
+ * other in the same task. One says which event it has seen, and the next do nothing there, so
+ * that they are hardly ever put aside themselves. What the first was not shown another counts
+ * in its place, and says so: the rest of what the kernel kept from the first are events that
+ * nobody has seen. True: nothing is left to do at EVENT, to which INDEX belongs.
+ */
+static __always_inline bool
+was_seen(enum event event, __u64 index)
+{
+	__u64 this = index << 3 | event;
+	struct seat *seat;
+
+	if (!settings.turn)
+		return false;
+	seat = seat_of(current_task());
+	if (!seat)
+		return settings.turn > 1;
+	if (settings.turn > 1) {
+		if (seat->event == this) {
+			if (settings.last)
+				seat->event = 0;
+			return true;
+		}
+		__sync_fetch_and_add(&state.mended, 1);
+	}
+	if (!settings.last)
+		seat->event = this;
+	return false;
+}
+
 /* The seat that TASK, with READER or without, has already; NULL where none. */
 static inline struct seat *
 seat_taken(const struct task_struct *task, struct reader *reader)
@@ -242,6 +279,8 @@ seat_leave(struct task_struct *task, struct reader *reader)
 	*(volatile __u64 *)&seat->owner = 0;
 }
 
+#else
+#define was_seen(event, index) false /* nothing puts it aside there */
 #endif
 
 #endif

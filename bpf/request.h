@@ -60,15 +60,15 @@ request_start(const struct call *call, __u64 index)
 	return call->positioned && start < index ? start : index;
 }
 
-/* Its first batches may have been silent, so it may have begun right after what the task's
- * latest event showed. */
+/* Where it shows its start it has read nothing before. Else its first batches were silent, and
+ * it may have begun right after what the task's latest event showed. */
 static inline void
 request_begin(struct request *request, const struct task_struct *task, const struct call *call,
     const struct cache *cache, __u64 index, __u64 last)
 {
 	__u64 start = request_start(call, index);
 
-	request->began = request->seen;
+	request->began = start < index ? request->seen : state.evictions;
 	request->cache = *cache;
 	request->last = last;
 	request->syscr = task->ioac.syscr;

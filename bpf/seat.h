@@ -21,6 +21,7 @@ struct seat {
 	__u64 hits;  /* of all its tasks */
 	struct request request;
 	__u64 told;  /* of the hits, those that are in the sums */
+	__u64 event; /* of the task, which the next set is to find done: see was_seen */
 	bool target; /* whether the task was asked about */
 } __attribute__((aligned(64)));
 

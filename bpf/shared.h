@@ -56,10 +56,12 @@ struct ledger_entry {
 
 /* Constants of a set of programs. */
 struct settings {
-	__u8 twice;    /* there are two sets of the same programs: see full.h */
+	__u8 twice;    /* functions have two sets of programs: see full.h */
 	__u8 second;   /* this is the second */
 	__u8 patient;  /* who holds a lock cannot be waiting for us: see groups_locked.h */
 	__u8 recovers; /* the ends of calls may go unseen: see reading.h */
+	__u8 turn;     /* of several programs at a tracepoint, from 1: see was_seen; 0: of one */
+	__u8 last;     /* of these */
 };
 
 /* All variables of the programs. */
@@ -73,6 +75,7 @@ struct state {
 	__u32 make_room; /* the sweep deletes entries without bits */
 	__u32 looks;     /* how often hitratio has looked at all tasks */
 	__u64 settled;   /* evictions before the latest look */
+	__u64 mended;    /* events that the first set was not shown: see was_seen */
 	__u64 ledger_entries;
 	__u64 set_aside; /* pages in the second masks */
 	__u64 evictions; /* how often pages were set aside, ever */

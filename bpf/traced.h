@@ -6,19 +6,9 @@
  * The tracepoint tier, for kernels that refuse programs at functions: what was read,
  * inserted and faulted is put together from tracepoints of 6.12 and later, which say less.
  */
-#include "reader.h"
+#include "fault.h"
 
 #define IOCB_DIRECT (1 << 17) /* 5.10 */
-
-/* Whether FIRST up to END has the page that this task's fault asked for. */
-static inline bool
-was_named(const struct reader *reader, struct task_struct *task,
-    const struct address_space *mapping, __u64 first, __u64 end)
-{
-	return reader && reader->fault_serial == fault_serial(task) && reader->fault_named &&
-	    reader->fault_mapping == address_of(mapping) && reader->fault_index >= first &&
-	    reader->fault_index < end;
-}
 
 /*
  * Insert. Pages that come in for a read, a fault or their readahead are fills.
@@ -35,33 +25,19 @@ BPF_PROG(insert, struct folio *folio)
 	struct task_struct *task = current_task();
 	struct reader *reader;
 	struct cache cache;
-	__u64 first, end, lost = 0;
-	bool faulting, target;
+	__u64 first, end;
 
-	if (!state.counting || !host)
+	if (was_seen(EVENT_INSERT, folio->index) || !state.counting || !host)
 		return 0;
 	first = folio->index;
 	end = first + folio_pages(folio);
 	reader = reader_of(task, false);
-	faulting = was_named(reader, task, mapping, first, end);
-	if (!(task->flags & PF_MEMALLOC_NOFS) && !faulting && !is_reading(task, mapping))
-		return 0;
-	if (is_preload(task))
-		return 0;
-	target = is_target(task->tgid);
 	cache = cache_of(mapping);
-	count(FILLS, end - first, target);
-	if (faulting && !reader->fault_missed) {
-		/* its first access is under way, and has no event of its own */
-		reader->fault_missed = true;
-		count(FAULT_MISSES, 1, target);
-		if (reader->fault_index > first)
-			lost += ledger_fill(&cache, first, reader->fault_index).lost;
-		if (reader->fault_index + 1 < end)
-			lost += ledger_fill(&cache, reader->fault_index + 1, end).lost;
-	} else
-		lost = ledger_fill(&cache, first, end).lost;
-	count(LOST, lost, target);
+	if (!(task->flags & PF_MEMALLOC_NOFS) && !is_faulting(reader, &cache, first, end) &&
+	    !is_reading(task, mapping))
+		return 0;
+	if (!is_preload(task))
+		record_fill(reader, &cache, first, end);
 	return 0;
 }
 
@@ -119,7 +95,7 @@ BPF_PROG(read_pages, struct address_space *mapping, unsigned long index, unsigne
 	struct call call = { .kind = CALL_READ, .positioned = true };
 	struct task_struct *task;
 
-	if (!state.counting || !host)
+	if (was_seen(EVENT_READ, index) || !state.counting || !host)
 		return 0;
 	task = current_task();
 	if (!plain_read(task, &call.position))
@@ -144,14 +120,14 @@ BPF_PROG(uring_complete, void *ring, void *argument)
 	struct cache cache;
 	__s64 result, end, start;
 
-	if (!state.counting || !is_uring_read(request))
+	if (was_seen(EVENT_URING, (__u64)argument) || !state.counting || !is_uring_read(request))
 		return 0;
 	result = BPF_CORE_READ(request, cqe.res);
 	if (result <= 0 || BPF_CORE_READ(iocb, ki_flags) & IOCB_DIRECT)
 		return 0;
 	mapping = BPF_CORE_READ(iocb, ki_filp, f_mapping);
-	host = BPF_CORE_READ(mapping, host);
-	if ((BPF_CORE_READ(host, i_mode) & S_IFMT) != S_IFREG)
+	host = find_host(true, mapping);
+	if (!host)
 		return 0;
 	/* overlayfs reads from another file, in a worker: counted there */
 	if (BPF_CORE_READ(host, i_sb, s_magic) == OVERLAYFS_SUPER_MAGIC)
@@ -182,16 +158,10 @@ settle_returned(struct task_struct *task, struct reader *reader)
 static inline struct reader *
 faulting_reader(struct task_struct *task)
 {
-	struct reader *reader = reader_wanted();
-	__u64 serial = fault_serial(task);
+	struct reader *reader = count_fault();
 
-	if (!reader || reader->fault_serial == serial)
-		return reader;
-	settle_returned(task, reader);
-	reader->fault_serial = serial;
-	reader->fault_missed = false;
-	reader->fault_named = false;
-	count(FAULTS, 1, is_target(task->tgid));
+	if (reader)
+		settle_returned(task, reader);
 	return reader;
 }
 
@@ -206,16 +176,17 @@ BPF_PROG(fault, struct address_space *mapping, unsigned long index)
 	struct cache cache;
 	__u64 taken;
 
-	if (!state.counting || !host || !(reader = faulting_reader(task)))
+	if (was_seen(EVENT_FAULT, index) || !state.counting || !host)
 		return 0;
-	reader->fault_mapping = address_of(mapping);
-	reader->fault_index = index;
-	reader->fault_named = true;
+	if (!(reader = faulting_reader(task)))
+		return 0;
 	cache = cache_of(mapping);
+	reader->fault_mapping = cache.mapping;
+	reader->fault_index = index;
 	taken = ledger_take(&cache, index, index + 1, NO_BEGINNING);
 	if (taken)
 		reader->fault_missed = true;
-	count(FAULT_MISSES, taken, is_target(task->tgid));
+	count(fault_counter(reader), taken, is_target(task->tgid));
 	return 0;
 }
 
@@ -231,7 +202,8 @@ BPF_PROG(map_pages, struct address_space *mapping, unsigned long first, unsigned
 	__u64 taken;
 
 	/* tmpfs and shared memory map by the same function */
-	if (!state.counting || !host || host->i_sb->s_magic == TMPFS_MAGIC)
+	if (was_seen(EVENT_MAP, first) || !state.counting || !host ||
+	    host->i_sb->s_magic == TMPFS_MAGIC)
 		return 0;
 	if (!(reader = faulting_reader(task)))
 		return 0;
@@ -240,8 +212,8 @@ BPF_PROG(map_pages, struct address_space *mapping, unsigned long first, unsigned
 	if (!taken)
 		return 0;
 	/* the event does not say which page faulted: one of those that were filled */
-	if (!reader->fault_missed && !reader->fault_named) {
-		reader->fault_missed = true;
+	if (!reader->fault_guessed && !reader->fault_mapping) {
+		reader->fault_guessed = true;
 		count(FAULT_MISSES, 1, is_target(task->tgid));
 		taken--;
 	}

@@ -17,7 +17,7 @@ BPF_PROG(evict, struct folio *folio)
 	__u64 first = folio->index;
 	struct cache cache;
 
-	if (!state.counting || !regular_host(mapping))
+	if (was_seen(EVENT_EVICT, first) || !state.counting || !regular_host(mapping))
 		return 0;
 	cache = cache_of(mapping);
 	count(WASTE, ledger_evict(&cache, first, first + folio_pages(folio)), false);
@@ -28,7 +28,7 @@ SEC("tp_btf")
 int
 BPF_PROG(dirty, struct folio *folio, struct address_space *mapping)
 {
-	if (state.counting && regular_host(mapping))
+	if (!was_seen(EVENT_DIRTY, folio->index) && state.counting && regular_host(mapping))
 		count(DIRTIES, folio_pages(folio), is_current_target());
 	return 0;
 }

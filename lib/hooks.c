@@ -2,6 +2,7 @@
 #include "hooks.h"
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <string.h>
@@ -19,7 +20,7 @@ static const struct {
 	const char *name;
 	unsigned needed; /* by these tiers; others can do without, or have no use for it */
 	unsigned only;   /* with one of these uses; 0: always */
-	bool once;       /* its programs do not bear to see an event twice */
+	bool twice;      /* its programs bear to see an event twice, and do not say who did */
 } roles[ROLES] = {
 	[ROLE_READ] = { .name = "read", .needed = ALL },
 	[ROLE_SPLICE] = { .name = "splice" }, /* before 6.5 it is a read */
@@ -29,11 +30,11 @@ static const struct {
 	[ROLE_MAP] = { .name = "map", .needed = ALL },
 	[ROLE_MAP_HUGE] = { .name = "map huge" }, /* a function of its own from 5.14 */
 	[ROLE_EVICT] = { .name = "evict", .needed = ALL },
-	[ROLE_DIRTY] = { .name = "dirty", .needed = ALL, .once = true },
+	[ROLE_DIRTY] = { .name = "dirty", .needed = ALL },
 	[ROLE_URING] = { .name = "io_uring" }, /* a kernel may be built without */
-	[ROLE_FORK] = { .name = "fork", .needed = ALL, .only = HOOKS_TARGETS },
-	[ROLE_EXIT] = { .name = "exit", .needed = ALL },
-	[ROLE_FREE] = { .name = "free", .needed = ALL, .only = HOOKS_TARGETS },
+	[ROLE_FORK] = { .name = "fork", .needed = ALL, .only = HOOKS_TARGETS, .twice = true },
+	[ROLE_EXIT] = { .name = "exit", .needed = ALL, .twice = true },
+	[ROLE_FREE] = { .name = "free", .needed = ALL, .only = HOOKS_TARGETS, .twice = true },
 };
 
 static const struct hook {
@@ -55,6 +56,35 @@ static const struct hook {
 };
 #define HOOKS (sizeof hooks_known / sizeof *hooks_known)
 
+/*
+ * Whether the ends of any number of calls can be seen by kprobes: a kretprobe sees those of
+ * 10 or some more that wait at once, but what many functions may share is, since Linux 6.14,
+ * kept on each task's own stack of returns.
+ */
+static bool
+returns_are_stacked(void)
+{
+	static enum { UNDECIDED, YES, NO } decision;
+	struct btf *btf;
+
+	if (decision == UNDECIDED) {
+		btf = btf__load_vmlinux_btf();
+		decision = btf &&
+			btf__find_by_name_kind(btf, "fprobe_fgraph_entry", BTF_KIND_FUNC) > 0
+		    ? YES
+		    : NO;
+		btf__free(btf);
+	}
+	return decision == YES;
+}
+
+/* What has something to do as it starts does so since it may wait. */
+static bool
+may_wait(const struct hook *hook)
+{
+	return hook->programs[HOOK_FULL][START][0];
+}
+
 static const char *
 program_name(const struct hook *hook, enum hook_tier tier, int side)
 {
@@ -62,9 +92,9 @@ program_name(const struct hook *hook, enum hook_tier tier, int side)
 
 	if (tier == HOOK_MIXED && !hook->is_function)
 		tier = HOOK_FULL;
-	/* what has something to do as it starts does so since it may wait */
 	if (tier == HOOK_MIXED)
-		tier = side == END && hook->programs[HOOK_FULL][START][0] ? HOOK_FULL : HOOK_KPROBE;
+		tier = side == END && may_wait(hook) && !returns_are_stacked() ? HOOK_FULL
+									       : HOOK_KPROBE;
 	name = hook->programs[tier][side];
 	return name && name[0] ? name : NULL;
 }
@@ -115,8 +145,11 @@ take(struct hooks *hooks, const struct hook *hook)
 	for (int side = START; side < SIDES && !error; side++) {
 		struct bpf_program *program = program_of(hooks, hook, hooks->tier, side);
 
-		if (program)
-			bpf_program__set_autoload(program, true);
+		if (!program)
+			continue;
+		bpf_program__set_autoload(program, true);
+		if (side == END && is_kprobe(program) && returns_are_stacked())
+			bpf_program__set_expected_attach_type(program, BPF_TRACE_KPROBE_MULTI);
 	}
 	return error;
 }
@@ -144,26 +177,39 @@ choose(struct hooks *hooks, enum hook_role role)
 	return error;
 }
 
+static const struct hook *
+newest(enum hook_role role, enum hook_tier tier)
+{
+	for (const struct hook *hook = hooks_known; hook < hooks_known + HOOKS; hook++)
+		if (hook->role == role && hook->tiers & tier_bit(tier))
+			return hook;
+	return NULL;
+}
+
+bool
+hooks_is_tracepoint(enum hook_role role, enum hook_tier tier)
+{
+	const struct hook *hook = newest(role, tier);
+
+	return hook && !hook->is_function;
+}
+
 static bool
-is_used(enum hook_role role, unsigned use)
+is_used(enum hook_role role, enum hook_tier tier, unsigned use)
 {
 	if (roles[role].only && !(roles[role].only & use))
 		return false;
-	return !(roles[role].once && use & HOOKS_AGAIN);
+	return use & (hooks_is_tracepoint(role, tier) ? HOOKS_TRACEPOINTS : HOOKS_FUNCTIONS);
 }
 
-/* Of the programs that have points. */
+/* Of all programs. */
 static void
-load_none(const struct hooks *hooks)
+load_none(struct bpf_object *object)
 {
-	for (const struct hook *hook = hooks_known; hook < hooks_known + HOOKS; hook++)
-		for (int i = 0; i < HOOK_TIERS * SIDES; i++) {
-			struct bpf_program *program = program_of(hooks, hook,
-			    (enum hook_tier)(i / SIDES), i % SIDES);
+	struct bpf_program *program;
 
-			if (program)
-				bpf_program__set_autoload(program, false);
-		}
+	bpf_object__for_each_program (program, object)
+		bpf_program__set_autoload(program, false);
 }
 
 int
@@ -171,11 +217,11 @@ hooks_choose(struct hooks *hooks, struct bpf_object *object, enum hook_tier tier
     enum hook_role *missing)
 {
 	*hooks = (struct hooks){ .object = object, .tier = tier };
-	load_none(hooks);
+	load_none(object);
 	for (int role = 0; role < ROLES; role++) {
 		int error;
 
-		if (!is_used((enum hook_role)role, use))
+		if (!is_used((enum hook_role)role, tier, use))
 			continue;
 		error = choose(hooks, (enum hook_role)role);
 		if (!error || (error == ESRCH && !(roles[role].needed & tier_bit(tier))))
@@ -190,6 +236,12 @@ hooks_choose(struct hooks *hooks, struct bpf_object *object, enum hook_tier tier
 static struct bpf_link *
 attach(const struct hook *hook, int side, struct bpf_program *program)
 {
+	LIBBPF_OPTS(bpf_kprobe_multi_opts, returns, .cnt = 1, .retprobe = true);
+	const char *names[] = { hook->point };
+
+	returns.syms = names;
+	if (bpf_program__expected_attach_type(program) == BPF_TRACE_KPROBE_MULTI)
+		return bpf_program__attach_kprobe_multi_opts(program, NULL, &returns);
 	if (is_kprobe(program))
 		return bpf_program__attach_kprobe(program, side == END, hook->point);
 	return bpf_program__attach_trace(program);
@@ -245,35 +297,36 @@ least(uint64_t one, uint64_t other)
 	return one < other ? one : other;
 }
 
-uint64_t
-hooks_missed(const struct hooks *hooks, bool once)
-{
-	uint64_t sum = 0;
-
-	for (int role = 0; role < ROLES; role++)
-		if (!once || roles[role].once)
-			sum += missed_by(hooks, (enum hook_role)role, START) +
-			    missed_by(hooks, (enum hook_role)role, END);
-	return sum;
-}
-
 static uint64_t
-missed_by_both(const struct hooks sets[2], enum hook_role role, int side)
+missed(const struct hooks sets[HOOK_SETS], enum hook_role role, int side)
 {
-	return least(missed_by(&sets[0], role, side), missed_by(&sets[1], role, side));
+	const struct hook *hook = sets[0].chosen[role];
+	uint64_t events = missed_by(&sets[0], role, side);
+
+	if (!hook || !(hook->is_function || roles[role].twice))
+		return events;
+	for (int set = 1; set < HOOK_SETS && sets[set].chosen[role]; set++)
+		events = least(events, missed_by(&sets[set], role, side));
+	return events;
 }
 
 uint64_t
-hooks_missed_by_both(const struct hooks sets[2])
+hooks_missed(const struct hooks sets[HOOK_SETS], bool functions)
 {
 	uint64_t sum = 0;
 
-	for (int role = 0; role < ROLES; role++) {
-		uint64_t start = missed_by_both(sets, (enum hook_role)role, START);
-		uint64_t end = missed_by_both(sets, (enum hook_role)role, END);
+	for (int i = 0; i < ROLES; i++) {
+		enum hook_role role = (enum hook_role)i;
+		const struct hook *hook = sets[0].chosen[role];
+		uint64_t start = missed(sets, role, START), end = missed(sets, role, END);
 
-		/* of a read either side will do: see bpf/reading.h */
-		sum += role == ROLE_READ || role == ROLE_SPLICE ? least(start, end) : start + end;
+		if (!hook || hook->is_function != functions)
+			continue;
+		/* of a read that two sets look at either side will do: see bpf/reading.h */
+		if (functions && sets[1].chosen[role] && (role == ROLE_READ || role == ROLE_SPLICE))
+			sum += least(start, end);
+		else
+			sum += start + end;
 	}
 	return sum;
 }
@@ -290,27 +343,10 @@ hooks_point(const struct hooks *hooks, enum hook_role role)
 	return hooks->chosen[role] ? hooks->chosen[role]->point : NULL;
 }
 
-static const struct hook *
-newest(enum hook_role role, enum hook_tier tier)
-{
-	for (const struct hook *hook = hooks_known; hook < hooks_known + HOOKS; hook++)
-		if (hook->role == role && hook->tiers & 1U << tier)
-			return hook;
-	return NULL;
-}
-
 const char *
 hooks_newest(enum hook_role role, enum hook_tier tier)
 {
 	const struct hook *hook = newest(role, tier);
 
 	return hook ? hook->point : NULL;
-}
-
-bool
-hooks_is_tracepoint(enum hook_role role, enum hook_tier tier)
-{
-	const struct hook *hook = newest(role, tier);
-
-	return hook && !hook->is_function;
 }

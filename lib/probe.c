@@ -2,6 +2,7 @@
 #include "probe.h"
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -41,16 +42,15 @@ static const struct {
 	[HOOK_TRACED] = { PROBE_TRACEPOINT, "tracepoint", "tracepoints" },
 };
 
-#define SETS 2
-
 struct probe {
 	struct bpf_object *object;
-	struct bpf_object *again; /* the second set: see full.h; NULL: not needed */
-	struct hooks hooks[SETS];
+	struct hooks hooks[HOOK_SETS];
 	struct state *state; /* the programs' variables, NULL before they are loaded */
 	struct bpf_link *look;
 	struct bpf_link *sweep; /* NULL where its program is run directly */
 	enum programs which;
+	struct settings settings; /* of the first set */
+	uint64_t missed;          /* before probe_start */
 	unsigned ledger_size;
 	int processors;
 };
@@ -217,7 +217,7 @@ look_first(struct probe *probe, struct probe_reason *reason)
 static int
 attach_all(struct probe *probe, struct probe_reason *reason)
 {
-	for (int set = 0; set < SETS; set++) {
+	for (int set = 0; set < HOOK_SETS; set++) {
 		enum hook_role failed;
 
 		if (hooks_attach(&probe->hooks[set], &failed) == 0)
@@ -246,16 +246,18 @@ map_state(struct probe *probe, struct probe_reason *reason)
 static void
 unload(struct probe *probe)
 {
-	for (int set = 0; set < SETS; set++)
+	for (int set = 0; set < HOOK_SETS; set++) {
 		hooks_detach(&probe->hooks[set]);
+		if (set > 0)
+			bpf_object__close(probe->hooks[set].object);
+	}
 	bpf_link__destroy(probe->look);
 	bpf_link__destroy(probe->sweep);
 	if (probe->state)
 		munmap(probe->state, sizeof *probe->state);
 	bpf_object__close(probe->object);
-	bpf_object__close(probe->again);
 	memset(probe->hooks, 0, sizeof probe->hooks);
-	probe->object = probe->again = NULL;
+	probe->object = NULL;
 	probe->look = probe->sweep = NULL;
 	probe->state = NULL;
 }
@@ -264,7 +266,7 @@ unload(struct probe *probe)
 static int
 open_object(struct probe *probe, enum hook_tier tier, bool target, struct probe_reason *reason)
 {
-	unsigned use = target ? HOOKS_TARGETS : 0;
+	unsigned use = HOOKS_FUNCTIONS | HOOKS_TRACEPOINTS | (target ? HOOKS_TARGETS : 0);
 	enum hook_role missing;
 
 	for (int which = 0; which < PROGRAMS; which++) {
@@ -311,6 +313,19 @@ may_preempt(void)
 	return strstr(kernel.version, "PREEMPT") && !was_told_not_to();
 }
 
+/* Whether those at tracepoints are no exception, as they are before 7.0: there is a guard of
+ * tracepoints that does not keep the processor. */
+static bool
+may_preempt_traced(void)
+{
+	struct btf *btf = may_preempt() ? btf__load_vmlinux_btf() : NULL;
+	bool found = btf &&
+	    btf__find_by_name_kind(btf, "class_srcu_fast_notrace_t", BTF_KIND_TYPEDEF) > 0;
+
+	btf__free(btf);
+	return found;
+}
+
 static int
 set_constants(struct bpf_object *object, const struct settings *settings)
 {
@@ -322,21 +337,30 @@ set_constants(struct bpf_object *object, const struct settings *settings)
 }
 
 static void
-leave_out(struct bpf_object *object, const char *name)
+load_too(struct bpf_object *object, const char *name)
 {
 	struct bpf_program *program = bpf_object__find_program_by_name(object, name);
 
 	if (program)
-		bpf_program__set_autoload(program, false);
+		bpf_program__set_autoload(program, true);
 }
 
-/* Has AGAIN use the maps of the first set, but for the constants. */
+/* How many sets of programs there are. */
 static int
-share_maps(struct probe *probe)
+sets_wanted(const struct probe *probe)
+{
+	if (probe->settings.turn && probe->hooks[0].tier == HOOK_TRACED)
+		return HOOK_SETS;
+	return probe->settings.turn || probe->settings.twice ? 2 : 1;
+}
+
+/* Has OBJECT use the maps of the first set, but for the constants. */
+static int
+share_maps(const struct probe *probe, struct bpf_object *object)
 {
 	struct bpf_map *map;
 
-	bpf_object__for_each_map(map, probe->again)
+	bpf_object__for_each_map(map, object)
 	{
 		const char *name = bpf_map__name(map);
 		int error = strstr(name, ".rodata") ? 0
@@ -349,27 +373,30 @@ share_maps(struct probe *probe)
 	return 0;
 }
 
-/* Loads the same programs once more. */
+/* Loads the same programs once more, as SET: see full.h and was_seen in reader.h. */
 static int
-load_again(struct probe *probe, bool target, struct probe_reason *reason)
+load_again(struct probe *probe, int set, bool target, struct probe_reason *reason)
 {
-	const struct settings settings = { .twice = true, .second = true, .recovers = true };
-	unsigned use = HOOKS_AGAIN | (target ? HOOKS_TARGETS : 0);
-	bool kprobes = access(KPROBE_PATH, F_OK) == 0;
+	enum hook_tier tier = probe->hooks[0].tier;
+	struct settings settings = probe->settings;
+	unsigned use = (target ? HOOKS_TARGETS : 0) | (settings.twice ? HOOKS_FUNCTIONS : 0) |
+	    (settings.turn ? HOOKS_TRACEPOINTS : 0);
+	struct bpf_object *object = programs_open(probe->which);
 	enum hook_role missing;
 	int error;
 
-	probe->again = programs_open(probe->which);
-	if (!probe->again || set_constants(probe->again, &settings) < 0 || share_maps(probe) < 0 ||
-	    hooks_choose(&probe->hooks[1], probe->again, kprobes ? HOOK_MIXED : HOOK_FULL, use,
-		&missing) < 0) {
-		explain(reason, "cannot open the BPF programs twice: %s", strerror(errno));
+	probe->hooks[set].object = object;
+	settings.second = settings.twice;
+	settings.turn *= set + 1;
+	settings.last = set + 1 == sets_wanted(probe);
+	if (tier == HOOK_FULL && access(KPROBE_PATH, F_OK) == 0)
+		tier = HOOK_MIXED;
+	if (!object || set_constants(object, &settings) < 0 || share_maps(probe, object) < 0 ||
+	    hooks_choose(&probe->hooks[set], object, tier, use, &missing) < 0) {
+		explain(reason, "cannot open the BPF programs: %s", strerror(errno));
 		return -1;
 	}
-	leave_out(probe->again, "look_at_seats");
-	leave_out(probe->again, "look");
-	leave_out(probe->again, "sweep");
-	error = bpf_object__load(probe->again);
+	error = bpf_object__load(object);
 	if (error < 0)
 		explain_load(reason, -error);
 	return error;
@@ -379,26 +406,29 @@ static int
 load(struct probe *probe, enum hook_tier tier, bool target, struct probe_reason *reason)
 {
 	bool preempts = may_preempt(), twice = preempts && tier == HOOK_FULL;
-	const struct settings settings = {
+	int error;
+
+	probe->settings = (struct settings){
 		.twice = twice,
 		.patient = !preempts,
 		.recovers = twice || tier == HOOK_KPROBE,
+		.turn = may_preempt_traced(),
 	};
-	int error;
-
 	if (open_object(probe, tier, target, reason) < 0)
 		return -1;
 	if (twice && probe->which == PROGRAMS_PAGES) {
 		explain(reason, "this kernel may preempt a program that holds a lock");
 		return -1;
 	}
-	if (set_constants(probe->object, &settings) < 0) {
+	if (set_constants(probe->object, &probe->settings) < 0) {
 		explain(reason, "cannot open the BPF programs: %s", strerror(errno));
 		return -1;
 	}
 	size_ledger(probe);
-	if (tier != HOOK_TRACED)
-		leave_out(probe->object, "look_at_seats");
+	load_too(probe->object, "look");
+	load_too(probe->object, "sweep");
+	if (tier == HOOK_TRACED)
+		load_too(probe->object, "look_at_seats");
 	error = bpf_object__load(probe->object);
 	if (error < 0) {
 		explain_load(reason, -error);
@@ -407,8 +437,9 @@ load(struct probe *probe, enum hook_tier tier, bool target, struct probe_reason 
 	if (map_state(probe, reason) < 0)
 		return -1;
 	probe->state->has_target = target;
-	if (settings.twice && load_again(probe, target, reason) < 0)
-		return -1;
+	for (int set = 1; set < sets_wanted(probe); set++)
+		if (load_again(probe, set, target, reason) < 0)
+			return -1;
 	return look_first(probe, reason) < 0 ? -1 : attach_all(probe, reason);
 }
 
@@ -561,6 +592,7 @@ probe_target(struct probe *probe, pid_t pid)
 void
 probe_start(struct probe *probe)
 {
+	probe->missed = probe_missed(probe);
 	__atomic_store_n(&probe->state->counting, 1, __ATOMIC_SEQ_CST);
 }
 
@@ -631,23 +663,25 @@ probe_pending(const struct probe *probe)
 static bool
 is_mixed(const struct probe *probe)
 {
-	return probe->again && probe->hooks[1].tier == HOOK_MIXED;
+	return probe->hooks[1].tier == HOOK_MIXED;
 }
 
 uint64_t
 probe_missed(const struct probe *probe)
 {
-	uint64_t missed = hooks_missed(&probe->hooks[0], probe->again != NULL);
+	uint64_t missed = hooks_missed(probe->hooks, false), mended;
 
-	if (probe->again && !is_mixed(probe))
-		missed += hooks_missed_by_both(probe->hooks);
-	return missed;
+	if (!is_mixed(probe))
+		missed += hooks_missed(probe->hooks, true);
+	/* read after the others: they may go on */
+	mended = __atomic_load_n(&probe->state->mended, __ATOMIC_SEQ_CST) + probe->missed;
+	return missed > mended ? missed - mended : 0;
 }
 
 uint64_t
 probe_doubtful(const struct probe *probe)
 {
-	return is_mixed(probe) ? hooks_missed_by_both(probe->hooks) : 0;
+	return is_mixed(probe) ? hooks_missed(probe->hooks, true) : 0;
 }
 
 bool

@@ -211,6 +211,17 @@ file_kept(struct file *file)
 	return kept;
 }
 
+void
+file_overwritten(struct file *file)
+{
+	unsigned char *resident = look(file);
+
+	for (size_t page = 0; page < file->pages; page++)
+		if (!resident[page])
+			file->cached[page] = 1;
+	free(resident);
+}
+
 size_t
 file_filled(const struct file *file)
 {

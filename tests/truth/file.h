@@ -47,6 +47,9 @@ bool file_holds(struct file *file);
  * where not, and the truth is unknown. */
 bool file_kept(struct file *file);
 
+/* All of the file is about to be written: what is not in memory yet is then, by no read. */
+void file_overwritten(struct file *file);
+
 /* Pages that are in memory and were not by file_holds. */
 size_t file_filled(const struct file *file);
 

@@ -146,13 +146,32 @@ growing_meanwhile(struct work *work)
 	waitpid(child, NULL, 0);
 }
 
+/* Of a file that has been cut. Readahead that was going on then may have put pages behind the
+ * new end: it asks for the size before it waits for its turn. */
 static void
 rewrite(struct work *work)
 {
-	for (size_t page = 0; page < work->pages; page++) {
+	file_overwritten(&work->file);
+	for (size_t page = 0; page < work->pages; page++)
 		if (pwrite(work->file.fd, buffer, PAGE, (off_t)(page * PAGE)) < 0)
 			broken("write");
-		work->file.cached[page] = 1;
+}
+
+/* What readahead brought in is gone before anybody reads it, and is then written anew: to be
+ * read again and again, each time from elsewhere, by one who has seen nothing in between. */
+static void
+written_where_unread(struct work *work)
+{
+	for (size_t page = 1; page < 9; page++) {
+		read_at(work, &work->file, PAGE, 0);
+		if (ftruncate(work->file.fd, (off_t)PAGE) < 0)
+			broken("ftruncate");
+		rewrite(work);
+		read_at(work, &work->file, PAGE, (off_t)(page * PAGE));
+		read_sequential(work, 32 * PAGE);
+		file_set(&work->file, COLD);
+		for (size_t i = 0; i < work->pages; i++)
+			work->file.cached[i] = 0;
 	}
 }
 
@@ -245,6 +264,7 @@ truncated_under_reads(struct work *work)
 
 const struct workload written_cases[] = {
 	CASE("write then read", EXACT | DIRTIES, COLD, NULL, write_then_read),
+	CASE("written where readahead was cut off", EXACT, COLD, NULL, written_where_unread),
 	CASE("preload then read", EXACT, COLD, NULL, preload_then_read),
 	CASE("preload then touch", EXACT | FAULT_MISSES, COLD, NULL, preload_then_touch),
 	CASE("a file that grows between reads", EXACT | STALLS, WARM, NULL, growing),
