@@ -6,10 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "change.h"
 #include "columns.h"
+#include "compare.h"
 #include "diag.h"
 #include "each.h"
 #include "footprint.h"
+#include "heat.h"
 #include "minimum.h"
 #include "num.h"
 #include "opts.h"
@@ -18,19 +21,23 @@
 #include "residency.h"
 #include "rollup.h"
 #include "rows.h"
+#include "save.h"
 #include "select.h"
+#include "snapshot.h"
 #include "status.h"
 #include "stop.h"
 
 #define OUTPUT_BUFFER 65536
 #define AS_FOUND      "none"     /* --sort: rows as the walk finds them */
 #define MOST          "resident" /* --rows alone: those with most in memory */
+#define MOST_NEW      "came"     /* and with --diff */
 #define DEEPEST       4096       /* folders that --depth can tell apart */
 
 struct options {
 	struct select select;
 	struct opts_common common;
 	const char *sort, *columns;
+	const char *save, *diff;
 	uint64_t rows;  /* 0: all */
 	uint64_t depth; /* of folders that have a row; NUM_UNKNOWN: none has */
 	double min;     /* below 0: none */
@@ -46,12 +53,17 @@ static const struct opts_option own_options[] = {
 	{ 0, "rows", "N", opts_count, FIELD(rows), "only the first N of them (by resident_bytes)" },
 	{ 0, "columns", "LIST", opts_text, FIELD(columns), "only these fields, by commas" },
 	{ 0, "min", "PCT", opts_percent, FIELD(min), "exit 2 where less of a PATH is in memory" },
+	{ 0, "save", "FILE", opts_text, FIELD(save),
+	    "write what is in memory to FILE, a snapshot" },
+	{ 0, "diff", "FILE", opts_text, FIELD(diff),
+	    "what came and went since the snapshot FILE; without PATH, of its files" },
 	{ 0 },
 };
 
 static const struct opts_tool tool = {
 	.name = "resident",
-	.synopsis = "[options] PATH...\n[options] --files-from=FILE [PATH...]",
+	.synopsis =
+	    "[options] PATH...\n[options] --files-from=FILE [PATH...]\n[options] --diff=FILE [PATH...]",
 	.summary = "Show how much of files, and of the files below folders, is in the page cache.",
 	.table = &footprint_table,
 };
@@ -59,6 +71,13 @@ static const struct opts_tool tool = {
 /* What a worker finds out of a file. */
 struct look {
 	struct residency residency;
+	struct snapshot_ranges ranges; /* in memory, where that is asked for */
+};
+
+/* What files come to: the second with --diff. */
+struct sum {
+	struct footprint footprint;
+	struct change change;
 };
 
 struct state {
@@ -72,9 +91,14 @@ struct state {
 	struct progress progress;
 	bool each_file; /* a row for each */
 	bool sorted;    /* those rows wait in rows */
+	/* of the one row that all operands have; NULL: each has its own */
+	const char *together;
 	int error;      /* errno of what failed in writing, or keeping, a row */
 	size_t operand; /* that current is of */
-	struct footprint current, all;
+	struct sum current, all;
+	struct save save;
+	struct compare compare;
+	struct heat heat;
 	enum status status; /* of conditions */
 	bool worked;        /* some operand did */
 };
@@ -86,13 +110,23 @@ keep_error(struct state *state, int result)
 		state->error = errno;
 }
 
+static void
+row_values(const struct state *state, const char *path, const struct sum *sum,
+    struct out_value *values)
+{
+	if (state->compare.path)
+		change_values(&sum->change, path, values);
+	else
+		footprint_values(&sum->footprint, path, values);
+}
+
 /* The row of an operand, or of all. */
 static void
-put_row(struct state *state, const char *path, const struct footprint *footprint)
+put_row(struct state *state, const char *path, const struct sum *sum)
 {
 	struct out_value values[OUT_FIELDS];
 
-	footprint_values(footprint, path, values);
+	row_values(state, path, sum, values);
 	progress_clear(&state->progress);
 	if (!state->error)
 		keep_error(state, out_row(&state->out, values));
@@ -100,24 +134,49 @@ put_row(struct state *state, const char *path, const struct footprint *footprint
 
 /* The row of a file or folder below an operand. */
 static void
-add_row(struct state *state, const char *path, const struct footprint *footprint)
+add_row(struct state *state, const char *path, const struct sum *sum)
 {
 	struct out_value values[OUT_FIELDS];
 
 	if (!state->sorted) {
-		put_row(state, path, footprint);
+		put_row(state, path, sum);
 		return;
 	}
-	footprint_values(footprint, path, values);
+	row_values(state, path, sum, values);
 	if (!state->error)
 		keep_error(state, rows_add(&state->rows, values));
+}
+
+static void
+add_sum(struct sum *sum, const struct sum *part)
+{
+	footprint_add(&sum->footprint, &part->footprint);
+	change_add(&sum->change, &part->change);
 }
 
 static const char *
 operand_name(const struct state *state, size_t operand)
 {
+	if (state->together)
+		return state->together;
 	return operand < state->count ? state->operands[operand]
 				      : state->options->select.files_from;
+}
+
+/* What is in memory, part by part, as mincore proves it. */
+static void
+find_ranges(const struct state *state, struct each_file *file, struct look *look)
+{
+	struct ranges present = { 0 };
+	struct residency proved;
+
+	residency_prove(file->fd, &file->status, file->offset, file->length, &proved);
+	if (proved.method == RESIDENCY_UNKNOWN)
+		look->residency = proved;
+	else if (ranges_present(&present, file->fd, file->offset, file->length) < 0 ||
+	    heat_split(&state->heat, file->fd, &present, &look->ranges) < 0)
+		file->error = errno;
+	ranges_free(&present);
 }
 
 static void
@@ -127,7 +186,60 @@ work(struct each_file *file, void *argument)
 	struct look *look = file->result;
 
 	residency_query(file->fd, &file->status, file->offset, file->length, &look->residency);
+	if ((state->options->save || state->options->diff) && look->residency.resident)
+		find_ranges(state, file, look);
 	progress_add(&state->progress, file->length);
+}
+
+static void
+release(void *result)
+{
+	struct look *look = result;
+
+	snapshot_ranges_free(&look->ranges);
+}
+
+/* Whether a file has a row of its own. (An operand that is a file gets its row anyway.) */
+static bool
+has_row(const struct state *state, const char *path, const struct sum *single)
+{
+	bool differs = state->compare.path && state->options->common.format != OUT_PROM &&
+	    change_differs(&single->change);
+
+	return (state->each_file || differs) &&
+	    strcmp(path, operand_name(state, state->operand)) != 0;
+}
+
+/* A file of the snapshot that is no more. */
+static void
+report_gone(const char *path, const struct change *change, void *argument)
+{
+	struct state *state = argument;
+	struct sum single = { .change = *change };
+
+	add_sum(&state->current, &single);
+	if (has_row(state, path, &single))
+		add_row(state, path, &single);
+}
+
+/* After all that is at PATH, or below it, has been seen: whether the snapshot has any of it. */
+static bool
+find_gone(struct state *state, const char *path)
+{
+	int found = state->compare.path ? compare_gone(&state->compare, path, report_gone, state)
+					: 0;
+
+	if (found < 0)
+		diag_file(path, errno);
+	return found > 0;
+}
+
+static void
+report_error(struct state *state, const struct each_file *file, struct sum *single)
+{
+	progress_clear(&state->progress);
+	diag_error("%s: %s", file->path, each_error(file));
+	single->footprint.errors = 1;
 }
 
 static void
@@ -136,24 +248,28 @@ report(const struct each_file *file, void *argument)
 	struct state *state = argument;
 	const struct look *look = file->result;
 	const struct residency *residency = &look->residency;
-	struct footprint single = { 0 };
+	struct sum single = { 0 };
 
 	state->operand = file->operand;
-	if (file->error) {
-		progress_clear(&state->progress);
-		diag_error("%s: %s", file->path, each_error(file));
-		single.errors = 1;
-	} else {
+	if ((file->error == EINTR && stop_asked()) || (state->together && file->depth))
+		return; /* not done; in a folder where a file of the snapshot was */
+	if ((file->error == ENOENT || file->error == ENOTDIR) && find_gone(state, file->path))
+		return;
+	if (file->error)
+		report_error(state, file, &single);
+	else {
 		if (residency->why == RESIDENCY_ERROR)
 			diag_file(file->path, residency->error);
-		footprint_file(&single, file->length, residency);
+		footprint_file(&single.footprint, file->length, residency);
+		save_add(&state->save, file, &look->ranges);
 	}
-	footprint_add(&state->current, &single);
+	if (state->compare.path &&
+	    compare_file(&state->compare, file, residency, &look->ranges, &single.change) < 0)
+		diag_file(file->path, errno);
+	add_sum(&state->current, &single);
 	if (state->rollup.levels)
-		rollup_add(&state->rollup, file->depth, &single);
-	/* an operand that is a file gets its row anyway */
-	if (state->each_file && !file->error &&
-	    strcmp(file->path, operand_name(state, file->operand)) != 0)
+		rollup_add(&state->rollup, file->depth, &single.footprint);
+	if (!file->error && has_row(state, file->path, &single))
 		add_row(state, file->path, &single);
 }
 
@@ -161,10 +277,14 @@ static void
 folder_done(size_t operand, const char *path, size_t depth, void *argument)
 {
 	struct state *state = argument;
-	struct footprint sum;
+	struct sum sum = { 0 };
 
+	state->operand = operand;
+	if (depth == 0)
+		find_gone(state, path);
 	/* an operand has its row anyway; all that a list names is one */
-	if (rollup_leave(&state->rollup, depth, &sum) && (depth || operand >= state->count))
+	if (state->rollup.levels && rollup_leave(&state->rollup, depth, &sum.footprint) &&
+	    (depth || operand >= state->count))
 		add_row(state, path, &sum);
 }
 
@@ -183,16 +303,14 @@ explain_unknown(const char *name, const struct footprint *sum)
 }
 
 static void
-operand_done(size_t operand, const char *name, void *argument)
+finish_operand(struct state *state, const char *name)
 {
-	struct state *state = argument;
-	struct footprint *current = &state->current;
+	const struct footprint *current = &state->current.footprint;
 	enum status met;
 
-	(void)operand;
 	if (current->files || !current->errors) {
 		state->worked = true;
-		put_row(state, name, current);
+		put_row(state, name, &state->current);
 	}
 	progress_clear(&state->progress);
 	explain_unknown(name, current);
@@ -200,8 +318,27 @@ operand_done(size_t operand, const char *name, void *argument)
 	    !current->unknown && !current->errors && current->pages != NUM_UNKNOWN,
 	    current->resident, current->pages);
 	state->status = status_worse(state->status, met);
-	footprint_add(&state->all, current);
-	*current = (struct footprint){ 0 };
+	add_sum(&state->all, &state->current);
+	state->current = (struct sum){ 0 };
+}
+
+static void
+operand_done(size_t operand, const char *name, void *argument)
+{
+	struct state *state = argument;
+
+	(void)operand;
+	if (!state->together)
+		finish_operand(state, name);
+}
+
+/* Whether there is a row to come that no operand's end has brought. */
+static bool
+lacks_row(const struct state *state, bool stopped)
+{
+	const struct footprint *current = &state->current.footprint;
+
+	return state->together || (stopped && (current->files || current->errors));
 }
 
 /* After the walk: what is missing of the report, and how it went. */
@@ -211,10 +348,13 @@ finish(struct state *state)
 	const struct options *options = state->options;
 	bool stopped = stop_asked() != 0;
 
-	if (stopped && (state->current.files || state->current.errors))
-		operand_done(state->operand, operand_name(state, state->operand), state);
+	if (lacks_row(state, stopped))
+		finish_operand(state, operand_name(state, state->operand));
 	progress_clear(&state->progress);
-	if (state->out.format == OUT_TEXT && state->count + !!options->select.files_from > 1)
+	state->status = status_worse(state->status,
+	    save_end(&state->save, !stopped && state->worked));
+	if (state->out.format == OUT_TEXT && !state->together &&
+	    state->count + !!options->select.files_from > 1)
 		put_row(state, "total", &state->all);
 	if (!state->error)
 		keep_error(state, rows_report(&state->rows, &state->out));
@@ -241,27 +381,31 @@ static int
 choose_rows(struct state *state)
 {
 	const struct options *options = state->options;
-	const char *sort = options->sort ? options->sort : options->rows ? MOST : NULL;
+	const struct out_table *table = options->diff ? &change_table : &footprint_table;
+	const char *most = options->diff ? MOST_NEW : MOST;
+	const char *sort = options->sort ? options->sort : options->rows ? most : NULL;
 	const char *wrong;
 
 	if (options->depth != NUM_UNKNOWN && options->depth > DEEPEST)
 		return opts_misuse("--depth is at most %d", DEEPEST);
+	if (options->diff && (options->depth != NUM_UNKNOWN || options->min >= 0))
+		return opts_misuse("--diff goes with neither --depth nor --min");
 	/* in prom a label a file is too many */
 	state->each_file = options->common.verbose > 0 && options->common.format != OUT_PROM;
 	if (sort && strcmp(sort, AS_FOUND) != 0) {
 		state->rows = (struct rows){
-			.table = &footprint_table,
-			.field = rows_field(&footprint_table, sort),
+			.table = table,
+			.field = rows_field(table, sort),
 			.limit = options->rows,
 		};
 		if (state->rows.field < 0)
 			return opts_misuse("--sort: no field is called %s", sort);
 		state->sorted = true;
-		state->each_file |= options->depth == NUM_UNKNOWN;
+		state->each_file |= options->depth == NUM_UNKNOWN && !options->diff;
 	} else if (options->rows)
 		return opts_misuse("--rows goes with an order: not --sort=none");
 	if (options->columns &&
-	    columns_choose(&state->columns, &footprint_table, options->columns, &wrong) < 0)
+	    columns_choose(&state->columns, table, options->columns, &wrong) < 0)
 		return opts_misuse("--columns: no field is called %.*s", (int)strcspn(wrong, ","),
 		    wrong);
 	return STATUS_DONE;
@@ -272,7 +416,10 @@ open_output(struct state *state)
 {
 	const struct opts_common *common = &state->options->common;
 	bool chosen = state->options->columns != NULL;
-	const struct out_table *table = chosen ? &state->columns.table : &footprint_table;
+	const struct out_table *table = state->options->diff ? &change_table : &footprint_table;
+
+	if (chosen)
+		table = &state->columns.table;
 
 	if (out_open(&state->out, table, common->format, common->output, stdout) < 0)
 		return out_explain(&state->out);
@@ -280,23 +427,49 @@ open_output(struct state *state)
 	return STATUS_DONE;
 }
 
+/* The snapshot to compare with, and the one to come. */
+static int
+open_snapshots(struct state *state)
+{
+	const struct options *options = state->options;
+	int status = STATUS_DONE;
+
+	if (options->diff)
+		status = compare_begin(&state->compare, options->diff, &options->select);
+	if (status == STATUS_DONE && state->together) {
+		state->operands = compare_paths(&state->compare, &state->count);
+		if (!state->operands) {
+			diag_error("%s", strerror(errno));
+			status = STATUS_FAILED;
+		}
+	}
+	if (status == STATUS_DONE && options->save) {
+		heat_begin(&state->heat);
+		status = save_begin(&state->save, options->save);
+	}
+	return status;
+}
+
 static int
 run(struct state *state)
 {
 	const struct options *options = state->options;
+	bool deep = options->depth != NUM_UNKNOWN, snapshot = options->save || options->diff;
 	struct each each = {
 		.select = &options->select,
-		.in_order = (state->each_file || options->depth != NUM_UNKNOWN) && !options->sort &&
-		    !state->sorted,
+		/* of several hard links the same is found first as for the other snapshot */
+		.in_order = snapshot ||
+		    ((state->each_file || deep) && !options->sort && !state->sorted),
 		.result_size = sizeof(struct look),
 		.work = work,
+		.release = release,
 		.report = report,
-		.folder_done = options->depth != NUM_UNKNOWN ? folder_done : NULL,
+		.folder_done = deep || options->diff ? folder_done : NULL,
 		.operand_done = operand_done,
 		.argument = state,
 	};
 
-	if (each.folder_done && rollup_begin(&state->rollup, (size_t)options->depth) < 0) {
+	if (deep && rollup_begin(&state->rollup, (size_t)options->depth) < 0) {
 		diag_error("%s", strerror(errno));
 		return STATUS_FAILED;
 	}
@@ -325,6 +498,11 @@ main(int argc, char **argv)
 	state.options = &options;
 	state.operands = argv + first;
 	state.count = (size_t)(argc - first);
+	if (options.diff && !state.count && !options.select.files_from) {
+		state.together = options.diff; /* for now it stands for its files */
+		state.operands = (char **)&state.together;
+		state.count = 1;
+	}
 	status = select_check(&options.select, options.common.format, state.operands, state.count);
 	if (status == STATUS_DONE)
 		status = choose_rows(&state);
@@ -334,9 +512,11 @@ main(int argc, char **argv)
 		setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
 	stop_catch(options.common.timeout);
 	status = open_output(&state);
-	if (status != STATUS_DONE)
-		return status;
-	status = run(&state);
+	if (status == STATUS_DONE)
+		status = open_snapshots(&state);
+	if (status == STATUS_DONE)
+		status = run(&state);
+	save_end(&state.save, false);
 	out_close(&state.out);
 	return status;
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "change.h"
 #include "num.h"
 
 enum field {
@@ -63,7 +64,12 @@ static const struct out_column columns[] = {
 	{ 0 },
 };
 
-const struct out_table footprint_table = { .fields = fields, .count = FIELDS, .columns = columns };
+const struct out_table footprint_table = {
+	.fields = fields,
+	.count = FIELDS,
+	.columns = columns,
+	.also = &change_table,
+};
 
 static void
 add_method(struct footprint *sum, enum residency_method method, bool mixed)
