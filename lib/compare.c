@@ -39,7 +39,7 @@ compare_paths(const struct compare *compare, size_t *count)
 	char **paths = calloc(past->count + 1, sizeof *paths);
 
 	for (size_t i = 0; paths && i < past->count; i++)
-		paths[i] = (char *)past->files[i].then.path;
+		paths[i] = past->files[i]->path;
 	*count = past->count;
 	return paths;
 }
@@ -143,7 +143,7 @@ int
 compare_gone(struct compare *compare, const char *name, compare_found *found, void *argument)
 {
 	char *folder = fullpath(compare->folder, name);
-	struct past_file *file, *below;
+	struct past_file *file, **below;
 	size_t count, length;
 	int result = 0;
 
@@ -155,7 +155,7 @@ compare_gone(struct compare *compare, const char *name, compare_found *found, vo
 	if (file)
 		result = find_gone(compare, file, name, "", found, argument);
 	for (size_t i = 0; i < count && result == 0; i++)
-		result = find_gone(compare, &below[i], name, below[i].then.path + length, found,
+		result = find_gone(compare, below[i], name, below[i]->path + length, found,
 		    argument);
 	free(folder);
 	return result < 0 ? -1 : file || count;

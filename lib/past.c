@@ -4,60 +4,43 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void
-free_file(struct past_file *file)
-{
-	free((char *)file->then.path);
-	snapshot_ranges_free(&file->then.ranges);
-}
-
 /* Takes over what the reader has read, with its ranges. */
 static int
 take(struct past *past, struct snapshot_reader *reader)
 {
-	struct past_file *file;
-	char *path;
+	struct past_file *file = malloc(sizeof *file + strlen(reader->path) + 1);
 
-	if (past->count == past->size) {
-		size_t size = past->size ? 2 * past->size : 64;
-		struct past_file *larger = realloc(past->files, size * sizeof *larger);
-
-		if (!larger)
-			return -1;
-		past->files = larger;
-		past->size = size;
-	}
-	path = strdup(reader->file.path);
-	if (!path)
+	if (!file)
 		return -1;
-	file = &past->files[past->count++];
-	*file = (struct past_file){ .then = reader->file };
-	file->then.path = path;
+	file->then = reader->file;
+	file->then.path = strcpy(file->path, reader->path);
+	file->seen = false;
+	file->last = past->last;
 	reader->file.ranges = (struct snapshot_ranges){ 0 };
+	past->last = file;
+	past->count++;
 	return 0;
 }
 
 static int
-by_path(const void *a, const void *b)
+compare_files(const struct past_file *a, const struct past_file *b)
 {
-	const struct past_file *left = a, *right = b;
-
-	return strcmp(left->then.path, right->then.path);
+	return strcmp(a->path, b->path);
 }
 
-/* The same path twice: the later one stays. A merge sort, since qsort may exchange them. */
+/* By path, and what has the same as they came: a merge sort, since qsort may exchange them. */
 static void
-merge(struct past_file *files, size_t count, struct past_file *spare)
+sort(struct past_file **files, size_t count, struct past_file **spare)
 {
 	size_t half = count / 2, left = 0, right = half;
 
 	if (count < 2)
 		return;
-	merge(files, half, spare);
-	merge(files + half, count - half, spare);
+	sort(files, half, spare);
+	sort(files + half, count - half, spare);
 	for (size_t i = 0; i < count; i++) {
 		bool take_left = right == count ||
-		    (left < half && by_path(&files[left], &files[right]) <= 0);
+		    (left < half && compare_files(files[left], files[right]) <= 0);
 
 		spare[i] = files[take_left ? left++ : right++];
 	}
@@ -65,20 +48,23 @@ merge(struct past_file *files, size_t count, struct past_file *spare)
 }
 
 static int
-sort(struct past *past)
+arrange(struct past *past)
 {
-	struct past_file *spare = calloc(past->count + 1, sizeof *spare);
+	struct past_file **files = calloc(2 * past->count + 1, sizeof(struct past_file *));
+	struct past_file *file = past->last;
 	size_t kept = 0;
 
-	if (!spare)
+	if (!files)
 		return -1;
-	merge(past->files, past->count, spare);
-	free(spare);
+	for (size_t i = past->count; i > 0; file = file->last)
+		files[--i] = file;
+	sort(files, past->count, files + past->count);
 	for (size_t i = 0; i < past->count; i++) {
-		if (kept && by_path(&past->files[kept - 1], &past->files[i]) == 0)
-			free_file(&past->files[--kept]);
-		past->files[kept++] = past->files[i];
+		if (kept && compare_files(files[kept - 1], files[i]) == 0)
+			kept--;
+		files[kept++] = files[i];
 	}
+	past->files = files;
 	past->count = kept;
 	return 0;
 }
@@ -88,11 +74,10 @@ past_load(struct past *past, struct snapshot_reader *reader)
 {
 	int got;
 
-	*past = (struct past){ 0 };
 	while ((got = snapshot_next(reader)) > 0)
 		if (take(past, reader) < 0)
 			return -1;
-	return got < 0 ? -1 : sort(past);
+	return got < 0 ? -1 : arrange(past);
 }
 
 /* The first file for which COMPARE does not say that it comes before KEY. */
@@ -104,7 +89,7 @@ find(const struct past *past, const char *key, int (*compare)(const char *path, 
 	while (from < to) {
 		size_t middle = from + (to - from) / 2;
 
-		if (compare(past->files[middle].then.path, key) < 0)
+		if (compare(past->files[middle]->path, key) < 0)
 			from = middle + 1;
 		else
 			to = middle;
@@ -117,9 +102,9 @@ past_find(const struct past *past, const char *path)
 {
 	size_t at = find(past, path, strcmp);
 
-	if (at == past->count || strcmp(past->files[at].then.path, path) != 0)
+	if (at == past->count || strcmp(past->files[at]->path, path) != 0)
 		return NULL;
-	return &past->files[at];
+	return past->files[at];
 }
 
 /* As strcmp with FOLDER and a slash; 0 for all that is below it. */
@@ -132,12 +117,12 @@ compare_below(const char *path, const char *folder)
 	return order ? order : (unsigned char)path[length] - '/';
 }
 
-struct past_file *
+struct past_file **
 past_below(const struct past *past, const char *folder, size_t *count)
 {
 	size_t first = find(past, folder, compare_below), end = first;
 
-	while (end < past->count && compare_below(past->files[end].then.path, folder) == 0)
+	while (end < past->count && compare_below(past->files[end]->path, folder) == 0)
 		end++;
 	*count = end - first;
 	return past->files ? &past->files[first] : NULL;
@@ -146,8 +131,13 @@ past_below(const struct past *past, const char *folder, size_t *count)
 void
 past_free(struct past *past)
 {
-	while (past->count)
-		free_file(&past->files[--past->count]);
+	struct past_file *file;
+
+	while ((file = past->last)) {
+		past->last = file->last;
+		snapshot_ranges_free(&file->then.ranges);
+		free(file);
+	}
 	free(past->files);
 	*past = (struct past){ 0 };
 }
