@@ -75,7 +75,6 @@ touch(struct view *view, size_t at)
 static void
 find_frames(struct view *view, size_t at, size_t count)
 {
-	read_entries(view, at, count);
 	for (size_t end = at + count; at < end; at++) {
 		if (view->entries[at] & PRESENT)
 			continue;

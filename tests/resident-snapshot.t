@@ -243,6 +243,11 @@ step "an operand that is no more" "4 0 0 0 4 gone tree/a
 2 0 0 0 2 gone tree/sub/c
 10 0 0 0 10 gone tree" tree
 is "is no error" "$status:$err" "0:"
+step "one that is named twice" "4 0 0 0 4 gone tree/a
+4 0 0 0 4 gone tree/b
+2 0 0 0 2 gone tree/sub/c
+10 0 0 0 10 gone tree
+0 0 0 0 0  tree" tree tree
 run "$resident" -f tsv --diff=snap never tree
 is "one that never was is" "$status:$err:$(rows | tail -n 1)" \
 	"1:resident: never: No such file or directory:10 0 0 0 10 gone tree"
@@ -372,13 +377,14 @@ kept "nothing to compare with" 3 "resident: missing: No such file or directory"
 run "$resident" -q --save=keep/snap missing tree
 is "one of two operands failed" "$status:$(sed 1q keep/snap)" "1:hotset snapshot 1"
 mkdir keep/tree
-make keep/tree/a 1
-"$pages" --warm keep/tree/a 0 "$page"
+(cd keep/tree && for i in $(seq 3000); do echo "$i" >"$i"; done)
 run "$resident" --save=keep/tree/snap keep/tree
-is "the snapshot is not in itself" "$(grep -c '^file' keep/tree/snap)" 1
-run "$resident" -f tsv --diff=keep/tree/snap --save=keep/tree/snap keep/tree/a
-is "compared and replaced in one" "$status:$(rows):$(tail -n 1 keep/tree/snap)" \
-	"0:1 1 1 0 0 same keep/tree/a:end	1	$page"
+is "the snapshot is not in itself" "$status:$(grep -c '/snap' keep/tree/snap)" 0:0
+rm -r keep/tree/[2-9]* keep/tree/1?*
+"$resident" --save=keep/tree/snap keep/tree/1 >/dev/null
+run "$resident" -f tsv --columns=stayed,state --diff=keep/tree/snap --save=keep/tree/snap keep/tree/1
+is "compared and replaced in one" "$status:$(printf '%s' "$out" | tail -n 1):$(tail -n 1 keep/tree/snap)" \
+	"0:2	same:end	1	2"
 
 [ "$(id -u)" -eq 0 ] || {
 	skip "full disks, files of others, heat" "needs root"
