@@ -7,12 +7,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "change.h"
 #include "charges.h"
 #include "columns.h"
+#include "compare.h"
 #include "diag.h"
 #include "each.h"
 #include "footprint.h"
 #include "groups.h"
+#include "heat.h"
 #include "map.h"
 #include "minimum.h"
 #include "num.h"
@@ -25,19 +28,23 @@
 #include "residency.h"
 #include "rollup.h"
 #include "rows.h"
+#include "save.h"
 #include "select.h"
+#include "snapshot.h"
 #include "status.h"
 #include "stop.h"
 
 #define OUTPUT_BUFFER 65536
 #define AS_FOUND      "none"     /* --sort: rows as the walk finds them */
 #define MOST          "resident" /* --rows alone: those with most in memory */
+#define MOST_NEW      "came"     /* and with --diff */
 #define DEEPEST       4096       /* folders that --depth can tell apart */
 
 struct options {
 	struct select select;
 	struct opts_common common;
 	const char *sort, *columns;
+	const char *save, *diff;
 	uint64_t rows;  /* 0: all */
 	uint64_t depth; /* of folders that have a row; NUM_UNKNOWN: none has */
 	double min;     /* below 0: none */
@@ -59,12 +66,17 @@ static const struct opts_option own_options[] = {
 	    "instead, list what is missing: OFFSET:LENGTH, tab, path" },
 	{ 0, "owner", NULL, opts_flag, FIELD(owner),
 	    "instead, tell which memory cgroups pay (CAP_SYS_ADMIN)" },
+	{ 0, "save", "FILE", opts_text, FIELD(save),
+	    "write what is in memory to FILE, a snapshot" },
+	{ 0, "diff", "FILE", opts_text, FIELD(diff),
+	    "what came and went since the snapshot FILE; without PATH, of its files" },
 	{ 0 },
 };
 
 static const struct opts_tool tool = {
 	.name = "resident",
-	.synopsis = "[options] PATH...\n[options] --files-from=FILE [PATH...]",
+	.synopsis =
+	    "[options] PATH...\n[options] --files-from=FILE [PATH...]\n[options] --diff=FILE [PATH...]",
 	.summary = "Show how much of files, and of the files below folders, is in the page cache.",
 	.table = &footprint_table,
 };
@@ -72,9 +84,10 @@ static const struct opts_tool tool = {
 /* What a worker finds out of a file. */
 struct look {
 	struct residency residency;
-	char *map;             /* --map: drawn; NULL: it has no row */
-	struct ranges missing; /* --holes */
-	struct owners owners;  /* --owner */
+	char *map;                     /* --map: drawn; NULL: it has no row */
+	struct ranges missing;         /* --holes */
+	struct owners owners;          /* --owner */
+	struct snapshot_ranges ranges; /* in memory, where that is asked for */
 };
 
 /* Who pays for pages (--owner), and where to find that out. */
@@ -82,6 +95,12 @@ struct payers {
 	struct charges charges;
 	struct groups groups;
 	struct owners current, all;
+};
+
+/* What files come to: the second with --diff. */
+struct sum {
+	struct footprint footprint;
+	struct change change;
 };
 
 struct state {
@@ -96,12 +115,17 @@ struct state {
 	struct progress progress;
 	bool each_file; /* a row for each */
 	bool sorted;    /* those rows wait in rows */
+	/* of the one row that all operands have; NULL: each has its own */
+	const char *together;
 	int error;      /* errno of what failed in writing, or keeping, a row */
 	size_t operand; /* that current is of */
-	struct footprint current, all;
 	struct payers payers;
-	size_t map_parts;   /* most that a line has room for */
-	char *map;          /* below the row that is put next; NULL: none */
+	size_t map_parts; /* most that a line has room for */
+	char *map;        /* below the row that is put next; NULL: none */
+	struct sum current, all;
+	struct save save;
+	struct compare compare;
+	struct heat heat;
 	enum status status; /* of conditions */
 	bool worked;        /* some operand did */
 };
@@ -120,13 +144,23 @@ drop_map(struct state *state)
 	state->map = NULL;
 }
 
+static void
+row_values(const struct state *state, const char *path, const struct sum *sum,
+    struct out_value *values)
+{
+	if (state->compare.path)
+		change_values(&sum->change, path, values);
+	else
+		footprint_values(&sum->footprint, path, values);
+}
+
 /* The row of an operand, or of all. */
 static void
-put_row(struct state *state, const char *path, const struct footprint *footprint)
+put_row(struct state *state, const char *path, const struct sum *sum)
 {
 	struct out_value values[OUT_FIELDS];
 
-	footprint_values(footprint, path, values);
+	row_values(state, path, sum, values);
 	progress_clear(&state->progress);
 	if (!state->error)
 		keep_error(state, out_row(&state->out, values));
@@ -137,23 +171,32 @@ put_row(struct state *state, const char *path, const struct footprint *footprint
 
 /* The row of a file or folder below an operand. */
 static void
-add_row(struct state *state, const char *path, const struct footprint *footprint)
+add_row(struct state *state, const char *path, const struct sum *sum)
 {
 	struct out_value values[OUT_FIELDS];
 
 	if (!state->sorted) {
-		put_row(state, path, footprint);
+		put_row(state, path, sum);
 		return;
 	}
-	footprint_values(footprint, path, values);
+	row_values(state, path, sum, values);
 	if (!state->error)
 		keep_error(state, rows_add(&state->rows, values, state->map));
 	drop_map(state);
 }
 
+static void
+add_sum(struct sum *sum, const struct sum *part)
+{
+	footprint_add(&sum->footprint, &part->footprint);
+	change_add(&sum->change, &part->change);
+}
+
 static const char *
 operand_name(const struct state *state, size_t operand)
 {
+	if (state->together)
+		return state->together;
 	return operand < state->count ? state->operands[operand]
 				      : state->options->select.files_from;
 }
@@ -186,6 +229,22 @@ look_closer(const struct state *state, const struct each_file *file, struct look
 	return 0;
 }
 
+/* What is in memory, part by part, as mincore proves it. */
+static void
+find_ranges(const struct state *state, struct each_file *file, struct look *look)
+{
+	struct ranges present = { 0 };
+	struct residency proved;
+
+	residency_prove(file->fd, &file->status, file->offset, file->length, &proved);
+	if (proved.method == RESIDENCY_UNKNOWN)
+		look->residency = proved;
+	else if (ranges_present(&present, file->fd, file->offset, file->length) < 0 ||
+	    heat_split(&state->heat, file->fd, &present, &look->ranges) < 0)
+		file->error = errno;
+	ranges_free(&present);
+}
+
 static void
 work(struct each_file *file, void *argument)
 {
@@ -198,6 +257,8 @@ work(struct each_file *file, void *argument)
 	    file->length, &look->residency);
 	if (look_closer(state, file, look) < 0)
 		file->error = errno;
+	if ((options->save || options->diff) && look->residency.resident)
+		find_ranges(state, file, look);
 	progress_add(&state->progress, 1);
 }
 
@@ -209,6 +270,7 @@ release(void *result)
 	free(look->map);
 	ranges_free(&look->missing);
 	owners_free(&look->owners);
+	snapshot_ranges_free(&look->ranges);
 	look->map = NULL;
 }
 
@@ -233,28 +295,70 @@ put_owners(struct state *state, const char *path, struct owners *owners)
 		keep_error(state, owners_report(owners, path, &state->payers.groups, &state->out));
 }
 
+/* Whether a file has a row of its own. (An operand that is a file gets its row anyway.) */
+static bool
+has_row(const struct state *state, const char *path, const struct sum *single)
+{
+	bool differs = state->compare.path && state->options->common.format != OUT_PROM &&
+	    change_differs(&single->change);
+
+	return (state->each_file || differs) &&
+	    strcmp(path, operand_name(state, state->operand)) != 0;
+}
+
 /* What a file has of its own in the report. */
 static void
-report_file(struct state *state, const struct each_file *file, const struct footprint *single)
+report_file(struct state *state, const struct each_file *file, const struct sum *single)
 {
 	const struct options *options = state->options;
 	struct look *look = file->result;
-	/* an operand that is a file gets its row anyway */
-	bool has_row = state->each_file && !is_operand(state, file);
+	bool row = has_row(state, file->path, single);
 
 	if (options->holes)
 		put_missing(state, file->path, &look->missing);
 	else if (options->owner) {
 		keep_error(state, owners_merge(&state->payers.current, &look->owners));
-		if (has_row)
+		if (row)
 			put_owners(state, file->path, &look->owners);
 	} else {
 		state->map = look->map;
 		look->map = NULL;
-		if (has_row)
+		if (row)
 			add_row(state, file->path, single);
 	}
 	release(look); /* not only when its memory is used again: it may be much */
+}
+
+/* A file of the snapshot that is no more. */
+static void
+report_gone(const char *path, const struct change *change, void *argument)
+{
+	struct state *state = argument;
+	struct sum single = { .change = *change };
+
+	add_sum(&state->current, &single);
+	if (has_row(state, path, &single))
+		add_row(state, path, &single);
+}
+
+/* After all that is at PATH, or below it, has been seen: whether the snapshot has any of it. */
+static bool
+find_gone(struct state *state, const char *path)
+{
+	int found = state->compare.path ? compare_gone(&state->compare, path, report_gone, state)
+					: 0;
+
+	if (found < 0)
+		diag_file(path, errno);
+	return found > 0;
+}
+
+static void
+report_error(struct state *state, const struct each_file *file, struct sum *single)
+{
+	progress_clear(&state->progress);
+	diag_error("%s: %s", file->path, each_error(file));
+	single->footprint.errors = 1;
 }
 
 static void
@@ -263,23 +367,27 @@ report(const struct each_file *file, void *argument)
 	struct state *state = argument;
 	const struct look *look = file->result;
 	const struct residency *residency = &look->residency;
-	struct footprint single = { 0 };
+	struct sum single = { 0 };
 
-	if (file->error == EINTR && stop_asked())
-		return; /* half of a file is no figure */
 	state->operand = file->operand;
-	if (file->error) {
-		progress_clear(&state->progress);
-		diag_error("%s: %s", file->path, each_error(file));
-		single.errors = 1;
-	} else {
+	if ((file->error == EINTR && stop_asked()) || (state->together && file->depth))
+		return; /* half of a file is no figure; in a folder where a file of the snapshot was */
+	if ((file->error == ENOENT || file->error == ENOTDIR) && find_gone(state, file->path))
+		return;
+	if (file->error)
+		report_error(state, file, &single);
+	else {
 		if (residency->why == RESIDENCY_ERROR)
 			diag_file(file->path, residency->error);
-		footprint_file(&single, file->length, residency);
+		footprint_file(&single.footprint, file->length, residency);
+		save_add(&state->save, file, &look->ranges);
 	}
-	footprint_add(&state->current, &single);
+	if (state->compare.path &&
+	    compare_file(&state->compare, file, residency, &look->ranges, &single.change) < 0)
+		diag_file(file->path, errno);
+	add_sum(&state->current, &single);
 	if (state->rollup.levels)
-		rollup_add(&state->rollup, file->depth, &single);
+		rollup_add(&state->rollup, file->depth, &single.footprint);
 	if (!file->error)
 		report_file(state, file, &single);
 }
@@ -288,10 +396,14 @@ static void
 folder_done(size_t operand, const char *path, size_t depth, void *argument)
 {
 	struct state *state = argument;
-	struct footprint sum;
+	struct sum sum = { 0 };
 
+	state->operand = operand;
+	if (depth == 0)
+		find_gone(state, path);
 	/* an operand has its row anyway; all that a list names is one */
-	if (rollup_leave(&state->rollup, depth, &sum) && (depth || operand >= state->count))
+	if (state->rollup.levels && rollup_leave(&state->rollup, depth, &sum.footprint) &&
+	    (depth || operand >= state->count))
 		add_row(state, path, &sum);
 }
 
@@ -311,7 +423,7 @@ explain_unknown(const char *name, const struct footprint *sum)
 
 /* What the report has of an operand, or of all. */
 static void
-put_sum(struct state *state, const char *name, const struct footprint *sum, struct owners *owners)
+put_sum(struct state *state, const char *name, const struct sum *sum, struct owners *owners)
 {
 	if (state->options->owner)
 		put_owners(state, name, owners);
@@ -320,16 +432,14 @@ put_sum(struct state *state, const char *name, const struct footprint *sum, stru
 }
 
 static void
-operand_done(size_t operand, const char *name, void *argument)
+finish_operand(struct state *state, const char *name)
 {
-	struct state *state = argument;
-	struct footprint *current = &state->current;
+	const struct footprint *current = &state->current.footprint;
 	enum status met;
 
-	(void)operand;
 	if (current->files || !current->errors) {
 		state->worked = true;
-		put_sum(state, name, current, &state->payers.current);
+		put_sum(state, name, &state->current, &state->payers.current);
 	}
 	progress_clear(&state->progress);
 	explain_unknown(name, current);
@@ -337,10 +447,29 @@ operand_done(size_t operand, const char *name, void *argument)
 	    !current->unknown && !current->errors && current->pages != NUM_UNKNOWN,
 	    current->resident, current->pages);
 	state->status = status_worse(state->status, met);
-	footprint_add(&state->all, current);
-	*current = (struct footprint){ 0 };
 	keep_error(state, owners_merge(&state->payers.all, &state->payers.current));
 	owners_free(&state->payers.current);
+	add_sum(&state->all, &state->current);
+	state->current = (struct sum){ 0 };
+}
+
+static void
+operand_done(size_t operand, const char *name, void *argument)
+{
+	struct state *state = argument;
+
+	(void)operand;
+	if (!state->together)
+		finish_operand(state, name);
+}
+
+/* Whether there is a row to come that no operand's end has brought. */
+static bool
+lacks_row(const struct state *state, bool stopped)
+{
+	const struct footprint *current = &state->current.footprint;
+
+	return state->together || (stopped && (current->files || current->errors));
 }
 
 /* After the walk: what is missing of the report, and how it went. */
@@ -350,10 +479,13 @@ finish(struct state *state)
 	const struct options *options = state->options;
 	bool stopped = stop_asked() != 0;
 
-	if (stopped && (state->current.files || state->current.errors))
-		operand_done(state->operand, operand_name(state, state->operand), state);
+	if (lacks_row(state, stopped))
+		finish_operand(state, operand_name(state, state->operand));
 	progress_clear(&state->progress);
-	if (state->out.format == OUT_TEXT && state->count + !!options->select.files_from > 1)
+	state->status = status_worse(state->status,
+	    save_end(&state->save, !stopped && state->worked));
+	if (state->out.format == OUT_TEXT && !state->together &&
+	    state->count + !!options->select.files_from > 1)
 		put_sum(state, "total", &state->all, &state->payers.all);
 	if (!state->error)
 		keep_error(state, rows_report(&state->rows, &state->out));
@@ -381,8 +513,10 @@ check_views(const struct options *options)
 {
 	bool instead = options->holes || options->owner;
 
-	if (options->map + options->holes + options->owner > 1)
-		return opts_misuse("only one of --map, --holes and --owner at a time");
+	if (options->map + options->holes + options->owner + !!options->diff > 1)
+		return opts_misuse("only one of --map, --holes, --owner and --diff at a time");
+	if (instead && options->save)
+		return opts_misuse("--save goes with neither --holes nor --owner");
 	if (instead && (options->depth != NUM_UNKNOWN || options->sort || options->rows))
 		return opts_misuse("--holes and --owner go without --depth, --sort and --rows");
 	if (options->holes && options->columns)
@@ -397,24 +531,29 @@ static int
 choose_rows(struct state *state)
 {
 	const struct options *options = state->options;
-	const char *sort = options->sort ? options->sort : options->rows ? MOST : NULL;
+	const char *most = options->diff ? MOST_NEW : MOST;
+	const char *sort = options->sort ? options->sort : options->rows ? most : NULL;
 	const char *wrong;
 
-	state->table = options->owner ? &owners_table : &footprint_table;
+	state->table = options->owner ? &owners_table
+	    : options->diff           ? &change_table
+				      : &footprint_table;
 	if (options->depth != NUM_UNKNOWN && options->depth > DEEPEST)
 		return opts_misuse("--depth is at most %d", DEEPEST);
+	if (options->diff && (options->depth != NUM_UNKNOWN || options->min >= 0))
+		return opts_misuse("--diff goes with neither --depth nor --min");
 	/* in prom a label a file is too many */
 	state->each_file = options->common.verbose > 0 && options->common.format != OUT_PROM;
 	if (sort && strcmp(sort, AS_FOUND) != 0) {
 		state->rows = (struct rows){
-			.table = &footprint_table,
-			.field = rows_field(&footprint_table, sort),
+			.table = state->table,
+			.field = rows_field(state->table, sort),
 			.limit = options->rows,
 		};
 		if (state->rows.field < 0)
 			return opts_misuse("--sort: no field is called %s", sort);
 		state->sorted = true;
-		state->each_file |= options->depth == NUM_UNKNOWN;
+		state->each_file |= options->depth == NUM_UNKNOWN && !options->diff;
 	} else if (options->rows)
 		return opts_misuse("--rows goes with an order: not --sort=none");
 	if (options->columns &&
@@ -464,24 +603,50 @@ open_payers(struct payers *payers)
 	return STATUS_UNKNOWN;
 }
 
+/* The snapshot to compare with, and the one to come. */
+static int
+open_snapshots(struct state *state)
+{
+	const struct options *options = state->options;
+	int status = STATUS_DONE;
+
+	if (options->diff)
+		status = compare_begin(&state->compare, options->diff, &options->select);
+	if (status == STATUS_DONE && state->together) {
+		state->operands = compare_paths(&state->compare, &state->count);
+		if (!state->operands) {
+			diag_error("%s", strerror(errno));
+			status = STATUS_FAILED;
+		}
+	}
+	if (status == STATUS_DONE && options->save) {
+		heat_begin(&state->heat);
+		status = save_begin(&state->save, options->save);
+	}
+	return status;
+}
+
 static int
 run(struct state *state)
 {
 	const struct options *options = state->options;
+	bool deep = options->depth != NUM_UNKNOWN, snapshot = options->save || options->diff;
 	struct each each = {
 		.select = &options->select,
-		.in_order = (state->each_file || options->depth != NUM_UNKNOWN || options->holes) &&
-		    !options->sort && !state->sorted,
+		/* of several hard links the same is found first as for the other snapshot */
+		.in_order = snapshot ||
+		    ((state->each_file || deep || options->holes) && !options->sort &&
+			!state->sorted),
 		.result_size = sizeof(struct look),
 		.work = work,
 		.release = release,
 		.report = report,
-		.folder_done = options->depth != NUM_UNKNOWN ? folder_done : NULL,
+		.folder_done = deep || options->diff ? folder_done : NULL,
 		.operand_done = operand_done,
 		.argument = state,
 	};
 
-	if (each.folder_done && rollup_begin(&state->rollup, (size_t)options->depth) < 0) {
+	if (deep && rollup_begin(&state->rollup, (size_t)options->depth) < 0) {
 		diag_error("%s", strerror(errno));
 		return STATUS_FAILED;
 	}
@@ -512,6 +677,11 @@ main(int argc, char **argv)
 	state.operands = argv + first;
 	state.count = (size_t)(argc - first);
 	options.select.nul_output = options.holes;
+	if (options.diff && !state.count && !options.select.files_from) {
+		state.together = options.diff; /* for now it stands for its files */
+		state.operands = (char **)&state.together;
+		state.count = 1;
+	}
 	status = select_check(&options.select, options.common.format, state.operands, state.count);
 	if (status == STATUS_DONE)
 		status = check_views(&options);
@@ -525,9 +695,11 @@ main(int argc, char **argv)
 		setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
 	stop_catch(options.common.timeout);
 	status = open_output(&state);
-	if (status != STATUS_DONE)
-		return status;
-	status = run(&state);
+	if (status == STATUS_DONE)
+		status = open_snapshots(&state);
+	if (status == STATUS_DONE)
+		status = run(&state);
+	save_end(&state.save, false);
 	out_close(&state.out);
 	return status;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "esc.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,6 +73,66 @@ void
 esc_tsv(FILE *stream, const char *text)
 {
 	esc_terminal(stream, text);
+}
+
+/* The value of a digit that %x writes; -1 where it is none. */
+static int
+hexadecimal(char digit)
+{
+	static const char digits[] = "0123456789abcdef";
+	const char *found = digit ? strchr(digits, digit) : NULL;
+
+	return found ? (int)(found - digits) : -1;
+}
+
+/* The byte that the escape at *TEXT, a backslash, stands for, and *TEXT behind it; 0 where
+ * it is no escape. */
+static char
+unescape(const char **text)
+{
+	char kind = (*text)[1];
+	int high, low;
+
+	*text += 2;
+	switch (kind) {
+	case 'n':
+		return '\n';
+	case 't':
+		return '\t';
+	case '\\':
+		return '\\';
+	case 'x':
+		high = hexadecimal(**text);
+		low = high < 0 ? -1 : hexadecimal((*text)[1]);
+		*text += 2;
+		return low < 0 ? '\0' : (char)(high << 4 | low);
+	default:
+		return '\0';
+	}
+}
+
+int
+esc_undo(char *text)
+{
+	const char *from = text;
+
+	while (*from) {
+		char byte = *from;
+
+		if (byte == '\\')
+			byte = unescape(&from);
+		else if ((unsigned char)byte < 0x20 || byte == 0x7f)
+			byte = '\0';
+		else
+			from++;
+		if (!byte) {
+			errno = EINVAL;
+			return -1;
+		}
+		*text++ = byte;
+	}
+	*text = '\0';
+	return 0;
 }
 
 void

@@ -15,6 +15,10 @@ void esc_terminal(FILE *stream, const char *text);
 /* tsv cell: as for people, so that a tab or newline never ends the cell. */
 void esc_tsv(FILE *stream, const char *text);
 
+/* Undoes esc_tsv in place; -1 with EINVAL where TEXT is nothing that it writes: another
+ * escape, NUL or a control character. */
+int esc_undo(char *text);
+
 /* POSIX shell word: in single quotes unless it holds only [A-Za-z0-9_./:@%+,-]. */
 void esc_shell(FILE *stream, const char *text);
 

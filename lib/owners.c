@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "change.h"
 #include "residency.h"
 
 #define SPARE 32
@@ -33,6 +34,7 @@ const struct out_table owners_table = {
 	.fields = fields,
 	.count = FIELDS,
 	.columns = columns,
+	.also = &change_table,
 	.mode = "--owner",
 };
 

@@ -20,9 +20,32 @@ check(writer *write, const char *text, const char *wanted, const char *name)
 	free(got);
 }
 
+/* What esc_tsv makes of any bytes is undone; anything else is refused. */
+static void
+undo(void)
+{
+	static const char *const wrong[] = { "\\", "\\q", "\\x", "\\x1", "\\xg0", "\\x00", "\\x0g",
+		"\\X41", "\\xAB", "a\tb", "a\n", "\x7f" };
+	char all[256], *text = NULL, copy[8];
+	size_t length = 0;
+	FILE *stream = open_memstream(&text, &length);
+
+	for (int i = 0; i < 255; i++)
+		all[i] = (char)(i + 1);
+	all[255] = '\0';
+	esc_tsv(stream, all);
+	fclose(stream);
+	ok(esc_undo(text) == 0, "undo: any byte");
+	is(text, all, "undo: all of them");
+	free(text);
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+		ok(esc_undo(strcpy(copy, wrong[i])) < 0, "undo: what is no escape");
+}
+
 int
 main(void)
 {
+	undo();
 	check(esc_terminal, "a b", "a b", "terminal: plain");
 	check(esc_terminal, "a\nb\tc\\d", "a\\nb\\tc\\\\d", "terminal: newline, tab, backslash");
 	check(esc_terminal, "\x1b[31m\x7f", "\\x1b[31m\\x7f", "terminal: escape, delete");

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTSET_HEAT_H
+#define HOTSET_HEAT_H
+
+#include <stdbool.h>
+
+#include "ranges.h"
+#include "snapshot.h"
+
+/*
+ * How much the kernel takes pages in memory for needed, as /proc/kpageflags tells root only.
+ * Looking does not change it. Pages that were used a moment ago may wait in a batch of their
+ * processor (some 30), and show what they were before.
+ */
+
+enum { HEAT_NONE, HEAT_REFERENCED, HEAT_ACTIVE }; /* referenced: used, once as far as it knows */
+
+struct heat {
+	bool known;
+	int pagemap, flags, scratch; /* descriptors */
+};
+
+/* A zeroed struct knows nothing, and neither does one for which this fails. */
+void heat_begin(struct heat *heat);
+
+/* Adds PRESENT, parts of FD that are in memory, with their heat, or SNAPSHOT_NO_HEAT. A
+ * part is split where it differs. -1 with ENOMEM. Thread-safe. */
+int heat_split(const struct heat *heat, int fd, const struct ranges *present,
+    struct snapshot_ranges *ranges);
+
+#endif
