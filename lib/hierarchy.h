@@ -11,4 +11,7 @@
  */
 int hierarchy_find(const char *root, int version, char **point, char **below);
 
+/* The same for the cgroup that /proc/PID/cgroup calls NAME. */
+int hierarchy_locate(const char *root, int version, const char *name, char **point, char **below);
+
 #endif
