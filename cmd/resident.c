@@ -12,8 +12,10 @@
 #include "footprint.h"
 #include "minimum.h"
 #include "num.h"
+#include "openfiles.h"
 #include "opts.h"
 #include "out.h"
+#include "pids.h"
 #include "progress.h"
 #include "residency.h"
 #include "rollup.h"
@@ -30,6 +32,7 @@
 struct options {
 	struct select select;
 	struct opts_common common;
+	struct pids_options pids;
 	const char *sort, *columns;
 	uint64_t rows;  /* 0: all */
 	uint64_t depth; /* of folders that have a row; NUM_UNKNOWN: none has */
@@ -51,7 +54,8 @@ static const struct opts_option own_options[] = {
 
 static const struct opts_tool tool = {
 	.name = "resident",
-	.synopsis = "[options] PATH...\n[options] --files-from=FILE [PATH...]",
+	.synopsis = "[options] PATH...\n[options] --files-from=FILE [PATH...]\n"
+		    "[options] --pid=PID|--cgroup=PATH|--all",
 	.summary = "Show how much of files, and of the files below folders, is in the page cache.",
 	.table = &footprint_table,
 };
@@ -65,6 +69,7 @@ struct state {
 	const struct options *options;
 	char **operands;
 	size_t count;
+	struct openfiles openfiles; /* of processes: these are the operands */
 	struct out out;
 	struct columns columns;
 	struct rows rows;
@@ -183,18 +188,40 @@ explain_unknown(const char *name, const struct footprint *sum)
 }
 
 static void
+find_open(size_t operand, struct each_run *run, void *argument)
+{
+	struct state *state = argument;
+
+	openfiles_find(&state->openfiles, operand, run);
+}
+
+/* What is hidden of processes counts as errors, but not as if they were not there. */
+static void
+take_hidden(const struct openfiles *openfiles, size_t operand, struct footprint *sum)
+{
+	const struct openfiles_hidden *hidden;
+
+	if (operand >= openfiles->count)
+		return;
+	hidden = &openfiles->hidden[operand];
+	sum->errors += hidden->processes + hidden->files;
+	openfiles_explain(openfiles, operand);
+}
+
+static void
 operand_done(size_t operand, const char *name, void *argument)
 {
 	struct state *state = argument;
 	struct footprint *current = &state->current;
+	bool worked = current->files || !current->errors;
 	enum status met;
 
-	(void)operand;
-	if (current->files || !current->errors) {
+	progress_clear(&state->progress);
+	take_hidden(&state->openfiles, operand, current);
+	if (worked) {
 		state->worked = true;
 		put_row(state, name, current);
 	}
-	progress_clear(&state->progress);
 	explain_unknown(name, current);
 	met = minimum_check(name, state->options->min,
 	    !current->unknown && !current->errors && current->pages != NUM_UNKNOWN,
@@ -246,6 +273,8 @@ choose_rows(struct state *state)
 
 	if (options->depth != NUM_UNKNOWN && options->depth > DEEPEST)
 		return opts_misuse("--depth is at most %d", DEEPEST);
+	if (options->depth != NUM_UNKNOWN && pids_asked(&options->pids))
+		return opts_misuse("--depth does not go with the files of processes");
 	/* in prom a label a file is too many */
 	state->each_file = options->common.verbose > 0 && options->common.format != OUT_PROM;
 	if (sort && strcmp(sort, AS_FOUND) != 0) {
@@ -280,6 +309,28 @@ open_output(struct state *state)
 	return STATUS_DONE;
 }
 
+/* What stands for files: operands, or processes. */
+static int
+choose_files(struct state *state, char **operands, size_t count)
+{
+	const struct options *options = state->options;
+	const struct select *select = &options->select;
+
+	state->operands = operands;
+	state->count = count;
+	if (pids_asked(&options->pids)) {
+		if (pids_check(&options->pids, select, count) != STATUS_DONE)
+			return STATUS_UNKNOWN;
+		if (openfiles_begin(&state->openfiles, &options->pids, select) < 0) {
+			diag_file("/proc", errno);
+			return STATUS_UNKNOWN;
+		}
+		state->operands = state->openfiles.names;
+		state->count = state->openfiles.count;
+	}
+	return select_check(select, options->common.format, state->operands, state->count);
+}
+
 static int
 run(struct state *state)
 {
@@ -290,6 +341,7 @@ run(struct state *state)
 		    !state->sorted,
 		.result_size = sizeof(struct look),
 		.work = work,
+		.find = pids_asked(&options->pids) ? find_open : NULL,
 		.report = report,
 		.folder_done = options->depth != NUM_UNKNOWN ? folder_done : NULL,
 		.operand_done = operand_done,
@@ -316,16 +368,14 @@ main(int argc, char **argv)
 	static struct state state;
 	struct options options = { .select = SELECT_ALL, .depth = NUM_UNKNOWN, .min = -1 };
 	struct opts_group groups[] = { { select_options, &options.select },
-		{ own_options, &options }, { 0 } };
+		{ pids_options, &options.pids }, { own_options, &options }, { 0 } };
 	int first, status;
 
 	first = opts_parse(&tool, groups, &options.common, argc, argv, &status);
 	if (first < 0)
 		return status;
 	state.options = &options;
-	state.operands = argv + first;
-	state.count = (size_t)(argc - first);
-	status = select_check(&options.select, options.common.format, state.operands, state.count);
+	status = choose_files(&state, argv + first, (size_t)(argc - first));
 	if (status == STATUS_DONE)
 		status = choose_rows(&state);
 	if (status != STATUS_DONE)
