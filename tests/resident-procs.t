@@ -39,7 +39,7 @@ hold() {
 	held=$!
 	on_exit "kill -9 $held 2>/dev/null"
 	for try in $(seq 100); do
-		[ ! -e ready ] || return 0
+		[ ! -L ready ] || return 0
 		sleep 0.05
 	done
 	note "no holder after $try tries: $*"
@@ -165,13 +165,16 @@ counts "a process whose first thread has ended" "2 0/3 0 0" r --pid=$held
 ### Not opened, not shown
 
 mkfifo fifo
-rm -f opened
 hold fifo fifo
-counts "a FIFO is left out" "0 0/0 0 0" r --pid=$held
-: 4<>fifo # the watch sees opens
+: 4<>fifo
 kill "$held"
 wait "$held"
-is "and has not been opened" "$(cat opened)" 1
+is "the holder of a FIFO sees that it is opened" "$(cat opened)" 1
+hold fifo fifo
+counts "a FIFO is left out" "0 0/0 0 0" r --pid=$held
+kill "$held"
+wait "$held"
+is "and has not been opened" "$(cat opened)" 0
 hold open "/proc/$first/status"
 is "files of proc are left out" "$(names --pid=$held | grep -c /proc/)" 0
 
@@ -343,8 +346,8 @@ file kept 1
 file replaced 1
 chown nobody deleted kept replaced
 hold map deleted open deleted open kept unlink kept map replaced unlink replaced
-file replaced 1
-chown nobody replaced
+file 'replaced (deleted)' 1 # which the mapped one is called now
+chown nobody 'replaced (deleted)'
 run stranger --pid="$held"
 is "what is deleted and mapped only is hidden from them" \
 	"$status:$(value files):$(value errors):$err" \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * holder DO ARGUMENT...   does one thing after the other, makes the file "ready" in the folder
+ * holder DO ARGUMENT...   does one thing after the other, makes the link "ready" in the folder
  *                         that it began in, and waits for a signal to end it
  *   open FILE        has it open to read
  *   map FILE         has it mapped, and not open
@@ -10,7 +10,7 @@
  *   many FOLDER      has all files in it open
  *   thread FILE      a thread that does not share its open files has it open
  *   last             only another thread stays, which then cannot do more
- *   fifo FILE        has it open, and says into "opened" at the end how often others opened it
+ *   fifo FILE        has it open, and says into "opened" at the end whether others opened it
  *   chroot FOLDER
  *   leave            ends at once
  */
@@ -113,7 +113,7 @@ watch(const char *fifo)
 	need(inotify_add_watch(events, fifo, IN_OPEN), fifo);
 }
 
-/* Says how often the FIFO was opened. */
+/* Says whether the FIFO was opened: equal events are one. */
 static void
 finish(int number)
 {
@@ -127,11 +127,11 @@ finish(int number)
 	_exit(0);
 }
 
-/* Makes the file "ready", atomically and without keeping it open. */
+/* Makes the link "ready": a file would be one more that is open for a moment. */
 static void
 tell(void)
 {
-	close(need(openat(start, "ready", O_WRONLY | O_CREAT, 0644), "ready"));
+	need(symlinkat(".", start, "ready"), "ready");
 }
 
 /* One thing; returns how many arguments it took. */
