@@ -15,7 +15,8 @@
  * Finds the regular files that processes have open or mapped, each once. They are reached by the
  * links of /proc/PID, not by their names: deleted ones, memfds and those of other mount
  * namespaces too. Nothing is opened but to be looked at (O_PATH), so that no device or FIFO
- * notices. Memory is for the set of the files found.
+ * notices; and it is passed on open, as its process may end before a worker comes to it, and
+ * another one that shares it is not asked again. Memory is for the set of the files found.
  */
 
 struct openfiles_hidden {
