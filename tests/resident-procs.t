@@ -207,7 +207,7 @@ is "prom: a process twice" "$status" 3
 
 # remarks: those of $err that do not depend on what else runs here
 remarks() {
-	printf '%s\n' "$err" | grep -v -e 'cannot look at the open files of [0-9]* of' \
+	printf '%s\n' "$err" | grep -v -e '^$' -e 'cannot look at the open files of [0-9]* of' \
 		-e 'residency of .* is unknown' -e 'not kept in the page cache'
 }
 
@@ -384,11 +384,12 @@ mounts() {
 	awk -v type="$1" -v options="$2" '$3 == type && $4 ~ options { print $2; exit }' /proc/mounts
 }
 
-name=hotset-procs.$$
 for version in "1 $(mounts cgroup '(^|,)memory(,|$)')" "2 $(mounts cgroup2 .)"; do
-	group=${version#* }/$name
+	mount=${version#* }
 	version=${version%% *}
-	if [ "$group" = "/$name" ] || ! in_group "$group"; then
+	name=hotset-v$version.$$
+	group=$mount/$name
+	if [ -z "$mount" ] || ! in_group "$group"; then
 		skip "cgroups of version $version" "cannot make one"
 		continue
 	fi
