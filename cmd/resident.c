@@ -19,9 +19,11 @@
 #include "map.h"
 #include "minimum.h"
 #include "num.h"
+#include "openfiles.h"
 #include "opts.h"
 #include "out.h"
 #include "owners.h"
+#include "pids.h"
 #include "progress.h"
 #include "rangelist.h"
 #include "ranges.h"
@@ -43,6 +45,7 @@
 struct options {
 	struct select select;
 	struct opts_common common;
+	struct pids_options pids;
 	const char *sort, *columns;
 	const char *save, *diff;
 	uint64_t rows;  /* 0: all */
@@ -75,8 +78,8 @@ static const struct opts_option own_options[] = {
 
 static const struct opts_tool tool = {
 	.name = "resident",
-	.synopsis =
-	    "[options] PATH...\n[options] --files-from=FILE [PATH...]\n[options] --diff=FILE [PATH...]",
+	.synopsis = "[options] PATH...\n[options] --files-from=FILE [PATH...]\n"
+		    "[options] --pid=PID|--cgroup=PATH|--all\n[options] --diff=FILE [PATH...]",
 	.summary = "Show how much of files, and of the files below folders, is in the page cache.",
 	.table = &footprint_table,
 };
@@ -108,6 +111,7 @@ struct state {
 	char **operands;
 	size_t count;
 	const struct out_table *table;
+	struct openfiles openfiles; /* of processes: these are the operands */
 	struct out out;
 	struct columns columns;
 	struct rows rows;
@@ -432,16 +436,39 @@ put_sum(struct state *state, const char *name, const struct sum *sum, struct own
 }
 
 static void
-finish_operand(struct state *state, const char *name)
+find_open(size_t operand, struct each_run *run, void *argument)
 {
-	const struct footprint *current = &state->current.footprint;
+	struct state *state = argument;
+
+	openfiles_find(&state->openfiles, operand, run);
+}
+
+/* What is hidden of processes counts as errors, but not as if they were not there. */
+static void
+take_hidden(const struct openfiles *openfiles, size_t operand, struct footprint *sum)
+{
+	const struct openfiles_hidden *hidden;
+
+	if (operand >= openfiles->count)
+		return;
+	hidden = &openfiles->hidden[operand];
+	sum->errors += hidden->processes + hidden->files;
+	openfiles_explain(openfiles, operand);
+}
+
+static void
+finish_operand(struct state *state, size_t operand, const char *name)
+{
+	struct footprint *current = &state->current.footprint;
+	bool worked = current->files || !current->errors;
 	enum status met;
 
-	if (current->files || !current->errors) {
+	progress_clear(&state->progress);
+	take_hidden(&state->openfiles, operand, current);
+	if (worked) {
 		state->worked = true;
 		put_sum(state, name, &state->current, &state->payers.current);
 	}
-	progress_clear(&state->progress);
 	explain_unknown(name, current);
 	met = minimum_check(name, state->options->min,
 	    !current->unknown && !current->errors && current->pages != NUM_UNKNOWN,
@@ -458,9 +485,8 @@ operand_done(size_t operand, const char *name, void *argument)
 {
 	struct state *state = argument;
 
-	(void)operand;
 	if (!state->together)
-		finish_operand(state, name);
+		finish_operand(state, operand, name);
 }
 
 /* Whether there is a row to come that no operand's end has brought. */
@@ -480,7 +506,7 @@ finish(struct state *state)
 	bool stopped = stop_asked() != 0;
 
 	if (lacks_row(state, stopped))
-		finish_operand(state, operand_name(state, state->operand));
+		finish_operand(state, state->operand, operand_name(state, state->operand));
 	progress_clear(&state->progress);
 	state->status = status_worse(state->status,
 	    save_end(&state->save, !stopped && state->worked));
@@ -542,6 +568,8 @@ choose_rows(struct state *state)
 		return opts_misuse("--depth is at most %d", DEEPEST);
 	if (options->diff && (options->depth != NUM_UNKNOWN || options->min >= 0))
 		return opts_misuse("--diff goes with neither --depth nor --min");
+	if (options->depth != NUM_UNKNOWN && pids_asked(&options->pids))
+		return opts_misuse("--depth does not go with the files of processes");
 	/* in prom a label a file is too many */
 	state->each_file = options->common.verbose > 0 && options->common.format != OUT_PROM;
 	if (sort && strcmp(sort, AS_FOUND) != 0) {
@@ -626,6 +654,32 @@ open_snapshots(struct state *state)
 	return status;
 }
 
+/* What stands for files: operands, or processes. */
+static int
+choose_files(struct state *state, char **operands, size_t count)
+{
+	const struct options *options = state->options;
+	const struct select *select = &options->select;
+
+	state->operands = operands;
+	state->count = count;
+	if (pids_asked(&options->pids)) {
+		if (pids_check(&options->pids, select, count) != STATUS_DONE)
+			return STATUS_UNKNOWN;
+		if (openfiles_begin(&state->openfiles, &options->pids, select) < 0) {
+			diag_file("/proc", errno);
+			return STATUS_UNKNOWN;
+		}
+		state->operands = state->openfiles.names;
+		state->count = state->openfiles.count;
+	} else if (options->diff && !count && !select->files_from) {
+		state->together = options->diff; /* for now it stands for its files */
+		state->operands = (char **)&state->together;
+		state->count = 1;
+	}
+	return select_check(select, options->common.format, state->operands, state->count);
+}
+
 static int
 run(struct state *state)
 {
@@ -640,6 +694,7 @@ run(struct state *state)
 		.result_size = sizeof(struct look),
 		.work = work,
 		.release = release,
+		.find = pids_asked(&options->pids) ? find_open : NULL,
 		.report = report,
 		.folder_done = deep || options->diff ? folder_done : NULL,
 		.operand_done = operand_done,
@@ -667,22 +722,15 @@ main(int argc, char **argv)
 	static struct state state;
 	struct options options = { .select = SELECT_ALL, .depth = NUM_UNKNOWN, .min = -1 };
 	struct opts_group groups[] = { { select_options, &options.select },
-		{ own_options, &options }, { 0 } };
+		{ pids_options, &options.pids }, { own_options, &options }, { 0 } };
 	int first, status;
 
 	first = opts_parse(&tool, groups, &options.common, argc, argv, &status);
 	if (first < 0)
 		return status;
 	state.options = &options;
-	state.operands = argv + first;
-	state.count = (size_t)(argc - first);
 	options.select.nul_output = options.holes;
-	if (options.diff && !state.count && !options.select.files_from) {
-		state.together = options.diff; /* for now it stands for its files */
-		state.operands = (char **)&state.together;
-		state.count = 1;
-	}
-	status = select_check(&options.select, options.common.format, state.operands, state.count);
+	status = choose_files(&state, argv + first, (size_t)(argc - first));
 	if (status == STATUS_DONE)
 		status = check_views(&options);
 	if (status == STATUS_DONE)

@@ -19,7 +19,8 @@
 #define BATCH_FOLDERS 4     /* so that few are open at a time */
 #define BATCH_NAMES   32768 /* bytes, but for a longer one */
 
-enum batch_kind { BATCH_FOUND, BATCH_FAILED, BATCH_FOLDER_DONE, BATCH_OPERAND_DONE };
+/* HELD: found, and open already; its folder is the file itself. */
+enum batch_kind { BATCH_FOUND, BATCH_HELD, BATCH_FAILED, BATCH_FOLDER_DONE, BATCH_OPERAND_DONE };
 
 struct batch_item {
 	struct each_file file;

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -20,7 +21,7 @@
 #define MIN_BATCHES 16
 #define LOOK        100 /* between looks at a stop, in ms */
 
-struct run {
+struct each_run {
 	struct each each; /* ours: a thread that hangs may outlive the caller's */
 	char **operands;
 	size_t count, operand; /* how many; the one at hand */
@@ -35,7 +36,7 @@ struct run {
 };
 
 static void
-submit(struct run *run)
+submit(struct each_run *run)
 {
 	if (!run->batch || run->batch->job.count == 0)
 		return;
@@ -45,7 +46,7 @@ submit(struct run *run)
 }
 
 static void
-add(struct run *run, enum batch_kind kind, const struct walk_entry *entry, bool operand)
+add(struct each_run *run, enum batch_kind kind, const struct walk_entry *entry, bool operand)
 {
 	if (run->batch && batch_is_full(run->batch, entry->folder))
 		submit(run);
@@ -58,7 +59,7 @@ add(struct run *run, enum batch_kind kind, const struct walk_entry *entry, bool 
 static void
 found(const struct walk_entry *entry, void *argument)
 {
-	struct run *run = argument;
+	struct each_run *run = argument;
 
 	add(run, entry->error ? BATCH_FAILED : BATCH_FOUND, entry,
 	    entry->name == 0 && !entry->folder);
@@ -67,7 +68,7 @@ found(const struct walk_entry *entry, void *argument)
 static void
 left(const char *path, size_t length, size_t depth, void *argument)
 {
-	struct run *run = argument;
+	struct each_run *run = argument;
 	struct walk_entry entry = { .path = path, .length = length, .depth = depth };
 
 	add(run, BATCH_FOLDER_DONE, &entry, false);
@@ -77,7 +78,7 @@ left(const char *path, size_t length, size_t depth, void *argument)
 static bool
 go_on(void *argument)
 {
-	struct run *run = argument;
+	struct each_run *run = argument;
 
 	if (pool_hungry(&run->pool))
 		submit(run);
@@ -85,14 +86,39 @@ go_on(void *argument)
 }
 
 static void
-add_failure(struct run *run, const char *path, int error)
+add_failure(struct each_run *run, const char *path, int error)
 {
 	add(run, BATCH_FAILED,
 	    &(struct walk_entry){ .path = path, .length = strlen(path), .error = error }, true);
 }
 
+bool
+each_go_on(struct each_run *run)
+{
+	return go_on(run);
+}
+
+void
+each_found(struct each_run *run, const char *path, int fd)
+{
+	struct folder *held = folder_of(fd);
+	struct walk_entry entry = { .path = path, .length = strlen(path), .folder = held };
+
+	if (held)
+		add(run, BATCH_HELD, &entry, false);
+	else
+		add_failure(run, path, errno);
+	folder_release(held);
+}
+
+void
+each_failed(struct each_run *run, const char *path, int error)
+{
+	add_failure(run, path, error);
+}
+
 static void
-finish_operand(struct run *run, const char *name)
+finish_operand(struct each_run *run, const char *name)
 {
 	add(run, BATCH_OPERAND_DONE, &(struct walk_entry){ .path = name, .length = strlen(name) },
 	    true);
@@ -100,7 +126,7 @@ finish_operand(struct run *run, const char *name)
 
 /* More of the list; false at a stop or an error. What is known meanwhile is worked on. */
 static bool
-refill(struct run *run)
+refill(struct each_run *run)
 {
 	submit(run);
 	while (!list_ready(&run->list, LOOK))
@@ -113,7 +139,7 @@ refill(struct run *run)
 }
 
 static void
-walk_list(struct run *run)
+walk_list(struct each_run *run)
 {
 	const char *name;
 	int got;
@@ -131,11 +157,14 @@ walk_list(struct run *run)
 static void
 produce(struct pool *pool, void *argument)
 {
-	struct run *run = argument;
+	struct each_run *run = argument;
 	const char *files_from = run->each.select->files_from;
 
 	for (; run->operand < run->count && !pool_stopping(pool); run->operand++) {
-		walk_operand(&run->walk, run->operands[run->operand]);
+		if (run->each.find)
+			run->each.find(run->operand, run, run->each.argument);
+		else
+			walk_operand(&run->walk, run->operands[run->operand]);
 		finish_operand(run, run->operands[run->operand]);
 	}
 	if (files_from && !pool_stopping(pool)) {
@@ -143,6 +172,16 @@ produce(struct pool *pool, void *argument)
 		finish_operand(run, files_from);
 	}
 	submit(run);
+}
+
+/* Opens for reading what is open already, be it deleted meanwhile. */
+static int
+reopen(const struct folder *held, int flags)
+{
+	char path[32];
+
+	snprintf(path, sizeof path, "/proc/self/fd/%d", folder_fd(held));
+	return open(path, flags);
 }
 
 /* Opens what was found. Returns 1, 0 where it is none of the selected files after
@@ -155,9 +194,10 @@ open_file(struct batch_item *item, const char *name, const struct select *select
 	/* O_NONBLOCK: should it have become a FIFO since, it shall not hang us */
 	int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 
-	if (!item->operand && !select->follow)
+	if (!item->operand && !select->follow && item->kind != BATCH_HELD)
 		flags |= O_NOFOLLOW;
-	item->file.fd = openat(folder_fd(item->folder), name, flags);
+	item->file.fd = item->kind == BATCH_HELD ? reopen(item->folder, flags)
+						 : openat(folder_fd(item->folder), name, flags);
 	if (item->file.fd < 0) {
 		/* gone or replaced since it was listed */
 		if (!item->operand && (errno == ENOENT || errno == ELOOP || errno == ENXIO))
@@ -189,7 +229,7 @@ set_range(struct each_file *file, const struct num_range *range)
 }
 
 static void
-clear_result(const struct run *run, void *result)
+clear_result(const struct each_run *run, void *result)
 {
 	if (run->each.release)
 		run->each.release(result);
@@ -199,13 +239,13 @@ clear_result(const struct run *run, void *result)
 static void
 work(struct pool_job *job, size_t number, void *argument)
 {
-	struct run *run = argument;
+	struct each_run *run = argument;
 	struct batch *batch = (struct batch *)job;
 	struct batch_item *item = &batch->items[number];
 	int opened = -1;
 
 	clear_result(run, item->file.result); /* of an earlier file */
-	if (item->kind == BATCH_FOUND) {
+	if (item->kind == BATCH_FOUND || item->kind == BATCH_HELD) {
 		opened = open_file(item, batch->names + item->name, run->each.select);
 		if (opened < 0)
 			item->file.error = errno;
@@ -222,7 +262,7 @@ work(struct pool_job *job, size_t number, void *argument)
 
 /* Whether it is a file that was reported under another name. */
 static bool
-is_repeated(struct run *run, struct each_file *file)
+is_repeated(struct each_run *run, struct each_file *file)
 {
 	const struct select *select = run->each.select;
 	int added;
@@ -238,7 +278,7 @@ is_repeated(struct run *run, struct each_file *file)
 static void
 collect(struct pool_job *job, void *argument)
 {
-	struct run *run = argument;
+	struct each_run *run = argument;
 	const struct each *each = &run->each;
 	struct batch *batch = (struct batch *)job;
 
@@ -261,7 +301,7 @@ collect(struct pool_job *job, void *argument)
 }
 
 static void
-run_free(struct run *run)
+run_free(struct each_run *run)
 {
 	for (size_t i = 0; run->batches && i < run->pool.size; i++)
 		batch_free(&run->batches[i]);
@@ -286,7 +326,7 @@ processors(void)
 }
 
 static int
-allocate(struct run *run)
+allocate(struct each_run *run)
 {
 	struct pool *pool = &run->pool;
 
@@ -307,7 +347,7 @@ allocate(struct run *run)
 int
 each_run(const struct each *each, char **operands, size_t count)
 {
-	struct run *run = calloc(1, sizeof *run);
+	struct each_run *run = calloc(1, sizeof *run);
 	int result = -1, error;
 
 	if (!run)

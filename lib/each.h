@@ -27,6 +27,8 @@ struct each_file {
 	void *result;            /* result_size bytes, zeroed, of the worker's own */
 };
 
+struct each_run;
+
 struct each {
 	const struct select *select;
 	size_t result_size;
@@ -41,6 +43,10 @@ struct each {
 	/* Frees what a result holds, in any thread, before its memory is used again; may be
 	 * NULL, and RESULT may never have been worked on. */
 	void (*release)(void *result);
+
+	/* Where set, this finds the files of an operand, which then is but a name: in the thread
+	 * of the walk, by each_found and each_failed. */
+	void (*find)(size_t operand, struct each_run *run, void *argument);
 
 	/* In the caller's thread, in order: files, and whatever failed (error set,
 	 * also a folder that could not be read). */
@@ -66,6 +72,15 @@ struct each {
  * for ever.
  */
 int each_run(const struct each *each, char **operands, size_t count);
+
+/* For find: whether to go on; to be asked before what may take long. */
+bool each_go_on(struct each_run *run);
+
+/* For find: a regular file called PATH, open for whatever (O_PATH); takes over FD. */
+void each_found(struct each_run *run, const char *path, int fd);
+
+/* For find: something that failed. */
+void each_failed(struct each_run *run, const char *path, int error);
 
 /* What FILE's error means, and what would mend it where a limit was hit. */
 const char *each_error(const struct each_file *file);

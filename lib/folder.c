@@ -18,19 +18,23 @@ struct folder {
 struct folder *
 folder_open(struct folder *parent, const char *name, int flags)
 {
+	int fd = openat(folder_fd(parent), name,
+	    O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC | flags);
+
+	return fd < 0 ? NULL : folder_of(fd);
+}
+
+struct folder *
+folder_of(int fd)
+{
 	struct folder *folder = malloc(sizeof *folder);
 
-	if (!folder)
-		return NULL;
-	folder->fd = openat(folder_fd(parent), name,
-	    O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC | flags);
-	if (folder->fd < 0) {
-		int error = errno;
-
-		free(folder);
-		errno = error;
+	if (!folder) {
+		close(fd);
+		errno = ENOMEM;
 		return NULL;
 	}
+	folder->fd = fd;
 	atomic_init(&folder->holders, 1);
 	return folder;
 }
@@ -59,18 +63,18 @@ folder_release(struct folder *folder)
 }
 
 bool
-folder_is_pseudo(const struct folder *folder)
+folder_is_pseudo(int fd)
 {
 	static const uint32_t magics[] = {
 		BINFMTFS_MAGIC, BPF_FS_MAGIC, CGROUP2_SUPER_MAGIC, CGROUP_SUPER_MAGIC,
 		DEBUGFS_MAGIC, DEVPTS_SUPER_MAGIC, EFIVARFS_MAGIC, NSFS_MAGIC, PROC_SUPER_MAGIC,
 		PSTOREFS_MAGIC, SECURITYFS_MAGIC, SELINUX_MAGIC, SMACK_MAGIC, SYSFS_MAGIC,
 		TRACEFS_MAGIC, 0x62656570 /* configfs */, 0x65735543 /* fusectl */,
-		0x19800202 /* mqueue */, 0x67596969 /* rpc_pipefs */
+		0x19800202 /* mqueue */, 0x50494446 /* pidfs */, 0x67596969 /* rpc_pipefs */
 	};
 	struct statfs status;
 
-	if (fstatfs(folder->fd, &status) < 0)
+	if (fstatfs(fd, &status) < 0)
 		return false;
 	for (size_t i = 0; i < sizeof magics / sizeof *magics; i++)
 		if ((uint32_t)status.f_type == magics[i])

@@ -25,7 +25,7 @@ enum field {
 };
 
 static const struct out_field fields[FIELDS] = {
-	[F_PATH] = { "path", OUT_STRING, "path", false, "operand, or file (-v)" },
+	[F_PATH] = { "path", OUT_STRING, "path", false, "operand, processes, or file (-v)" },
 	[F_FILES] = { "files", OUT_COUNT, "resident_files", false, "files looked at" },
 	[F_SIZE] = { "size_bytes", OUT_BYTES, "resident_size_bytes", false,
 	    "their size, or what --range selects of it" },
@@ -48,7 +48,7 @@ static const struct out_field fields[FIELDS] = {
 	[F_UNKNOWN] = { "unknown_files", OUT_COUNT, "resident_unknown_files", false,
 	    "files that only count in files: nothing is known of their pages" },
 	[F_ERRORS] = { "errors", OUT_COUNT, "resident_errors", false,
-	    "files and folders that could not be opened or read" },
+	    "files, folders and processes that could not be looked at" },
 	[F_METHOD] = { "method", OUT_STRING, NULL, false, "cachestat, mincore, unknown or mixed" },
 };
 

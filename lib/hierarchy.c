@@ -71,16 +71,16 @@ leads_out(const char *name)
 /*
  * What to append to the mount point of a mount whose root is MOUNT_ROOT to reach
  * the cgroup NAME; NULL where it is not below. A mount made outside our cgroup
- * namespace shows its root as "/..": an ancestor of unknown distance, whose own
- * limits bind us too.
+ * namespace shows its root as "/..": an ancestor of unknown distance, which stands for
+ * our OWN, as its limits bind us too.
  */
 static const char *
-below_mount(const char *mount_root, const char *name)
+below_mount(const char *mount_root, const char *name, bool own)
 {
 	size_t length = strlen(mount_root);
 
 	if (leads_out(mount_root))
-		return "";
+		return own ? "" : NULL;
 	if (leads_out(name))
 		return NULL;
 	if (strcmp(mount_root, "/") == 0)
@@ -90,21 +90,19 @@ below_mount(const char *mount_root, const char *name)
 	return name[length] == '\0' || name[length] == '/' ? name + length : NULL;
 }
 
-int
-hierarchy_find(const char *root, int version, char **point, char **below)
+static int
+find(const char *root, int version, const char *name, bool own, char **point, char **below)
 {
-	char *name = own_name(root, version);
 	struct mounts_entry *mount;
 	struct mounts mounts;
 
 	*point = *below = NULL;
 	if (!name || mounts_open(root, &mounts) < 0) {
-		free(name);
 		errno = ENOENT;
 		return -1;
 	}
 	while ((mount = mounts_next(&mounts)) != NULL) {
-		const char *rest = below_mount(mount->root, name);
+		const char *rest = below_mount(mount->root, name, own);
 
 		if (!hierarchy_has_memory(mount, version) || !rest)
 			continue;
@@ -116,11 +114,26 @@ hierarchy_find(const char *root, int version, char **point, char **below)
 		*below = strdup(rest);
 	}
 	mounts_close(&mounts);
-	free(name);
 	if (*point && *below)
 		return 0;
 	free(*point);
 	free(*below);
 	errno = ENOENT;
 	return -1;
+}
+
+int
+hierarchy_find(const char *root, int version, char **point, char **below)
+{
+	char *name = own_name(root, version);
+	int result = find(root, version, name, true, point, below);
+
+	free(name);
+	return result;
+}
+
+int
+hierarchy_locate(const char *root, int version, const char *name, char **point, char **below)
+{
+	return find(root, version, *name == '/' ? name : NULL, false, point, below);
 }

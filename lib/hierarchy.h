@@ -15,6 +15,8 @@
  */
 int hierarchy_find(const char *root, int version, char **point, char **below);
 
+/* The same for the cgroup that /proc/PID/cgroup calls NAME. */
+int hierarchy_locate(const char *root, int version, const char *name, char **point, char **below);
 /* Whether MOUNT is one of a hierarchy of VERSION that has, or may have, the memory controller. */
 bool hierarchy_has_memory(const struct mounts_entry *mount, int version);
 

@@ -38,6 +38,14 @@ grow(struct links *links)
 	return 0;
 }
 
+bool
+links_has(const struct links *links, uint64_t device, uint64_t inode)
+{
+	const struct links_inode *slot = links->size ? find(links, device, inode) : NULL;
+
+	return slot && (slot->inode || slot->device);
+}
+
 int
 links_add(struct links *links, uint64_t device, uint64_t inode)
 {

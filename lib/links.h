@@ -2,6 +2,7 @@
 #ifndef HOTSET_LINKS_H
 #define HOTSET_LINKS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,6 +16,8 @@ struct links {
 	} * slots;
 	size_t size, count;
 };
+
+bool links_has(const struct links *links, uint64_t device, uint64_t inode);
 
 /* Adds an inode: 1 where it is new, 0 where it was there, -1 with ENOMEM. */
 int links_add(struct links *links, uint64_t device, uint64_t inode);

@@ -12,7 +12,8 @@
 
 #include "num.h"
 
-#define TEXT 1024
+#define TEXT       1024
+#define PF_KTHREAD 0x00200000 /* include/linux/sched.h */
 
 /* The file NAME of process PID into TEXT, as a string. */
 static int
@@ -38,29 +39,42 @@ read_file(const char *root, pid_t pid, const char *name, char text[static TEXT])
 	return 0;
 }
 
+/* Fields of /proc/PID/stat, counted from the one behind the command's name. */
+enum { STATE, PARENT, FLAGS = 6, OWN_FAULTS = 9, CHILDREN_FAULTS, STARTED = 19, FIELDS };
+
+/* Takes TEXT apart into its FIELDS; false where it has fewer. */
+static bool
+take_fields(char *text, char *fields[static FIELDS])
+{
+	/* the command's name, in parentheses, may itself hold some */
+	char *rest = strrchr(text, ')');
+
+	if (!rest || !strsep(&rest, " "))
+		return false;
+	for (size_t i = 0; i < FIELDS; i++)
+		if (!(fields[i] = strsep(&rest, " ")))
+			return false;
+	return true;
+}
+
 int
 procs_look(const char *root, struct procs_one *one)
 {
-	char text[TEXT];
-	const char *behind;
-	uint64_t own, children;
-	char state;
-	int parent;
+	char text[TEXT], *fields[FIELDS];
+	uint64_t parent, flags, own, children;
 
 	if (read_file(root, one->pid, "stat", text) < 0)
 		return -1;
-	/* the command's name, in parentheses, may itself hold some */
-	behind = strrchr(text, ')');
-	if (!behind ||
-	    sscanf(behind,
-		") %c %d %*d %*d %*d %*d %*u %*u %*u %" SCNu64 " %" SCNu64
-		" %*u %*u %*d %*d %*d %*d %*d %*d %" SCNu64,
-		&state, &parent, &own, &children, &one->started) != 5) {
+	if (!take_fields(text, fields) || num_count(fields[PARENT], &parent) < 0 ||
+	    num_count(fields[FLAGS], &flags) < 0 || num_count(fields[OWN_FAULTS], &own) < 0 ||
+	    num_count(fields[CHILDREN_FAULTS], &children) < 0 ||
+	    num_count(fields[STARTED], &one->started) < 0) {
 		errno = EINVAL;
 		return -1;
 	}
 	one->parent = (pid_t)parent;
-	one->dead = state == 'Z';
+	one->dead = *fields[STATE] == 'Z';
+	one->kernel = flags & PF_KTHREAD;
 	one->faults = own + children;
 	return 0;
 }

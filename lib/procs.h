@@ -24,6 +24,7 @@ struct procs_one {
 	uint64_t started; /* with pid, who it is: numbers are used again */
 	uint64_t faults;  /* as in procs_io */
 	bool dead;        /* and not waited for yet */
+	bool kernel;      /* a thread of the kernel */
 	bool member;      /* the caller's: one of those that are summed */
 	bool hidden;      /* the caller's: one that it may not look at */
 	struct procs_io io;

@@ -85,7 +85,7 @@ may_enter(struct walk *walk, const struct folder *folder, const struct stat *sta
 	const struct walk_level *above = walk->depth ? &walk->levels[walk->depth - 1] : NULL;
 
 	if (above && status->st_dev != above->device &&
-	    (walk->select->one_file_system || folder_is_pseudo(folder)))
+	    (walk->select->one_file_system || folder_is_pseudo(folder_fd(folder))))
 		return 0;
 	if (walk->select->follow)
 		return links_add(&walk->entered, status->st_dev, status->st_ino);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "budget.h"
+#include "hierarchy.h"
 #include "tap.h"
 
 #define M (1ULL << 20)
@@ -290,6 +291,32 @@ test_rubbish(void)
 	cgroup_free(&cgroup);
 }
 
+/* Any cgroup by its name. */
+static void
+test_locate(void)
+{
+	char *point, *below;
+
+	begin_tree("locate");
+	put("/proc/self/mountinfo",
+	    "35 31 0:32 /docker/0123 /memory ro - cgroup cgroup rw,memory\n"
+	    "36 31 0:33 / /unified ro - cgroup2 cgroup rw\n"
+	    "37 31 0:33 /.. /outside ro - cgroup2 cgroup rw\n");
+	ok(hierarchy_locate(tree, 1, "/docker/0123/a", &point, &below) == 0, "below a mount");
+	is(point, "/memory", "its mount point");
+	is(below, "/a", "the rest of its name");
+	free(point);
+	free(below);
+	ok(hierarchy_locate(tree, 1, "/docker/1", &point, &below) == -1, "one not mounted");
+	ok(hierarchy_locate(tree, 2, "/", &point, &below) == 0, "the root");
+	is(point, "/unified", "not a mount that shows what is outside");
+	is(below, "", "nothing to append");
+	free(point);
+	free(below);
+	ok(hierarchy_locate(tree, 2, "/a/../b", &point, &below) == -1, "no way out");
+	ok(hierarchy_locate(tree, 2, "a", &point, &below) == -1, "not without a slash");
+}
+
 int
 main(void)
 {
@@ -304,6 +331,7 @@ main(void)
 	test_container();
 	test_unknown();
 	test_rubbish();
+	test_locate();
 	snprintf(command, sizeof command, "rm -rf '%s'", top);
 	if (system(command) != 0)
 		perror(top);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "each.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "stop.h"
@@ -52,6 +55,67 @@ results(const char *program)
 	ok(each_run(&each, names, NAMES) == 0, "files, and names of none");
 	ok(reported == NAMES, "all are reported");
 	ok(stale == 0, "those that failed without a result");
+}
+
+#define SIZE 3
+
+/* Gives a file that has no name any more and is open for nothing, and a failure. */
+static void
+find(size_t operand, struct each_run *run, void *argument)
+{
+	char name[] = "/tmp/hotset-each.XXXXXX", link[32];
+	int fd = mkstemp(name);
+
+	(void)argument;
+	if (operand > 0)
+		return;
+	if (write(fd, "abc", SIZE) == SIZE && unlink(name) == 0) {
+		snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+		each_found(run, "held", open(link, O_PATH | O_CLOEXEC));
+	}
+	close(fd);
+	each_failed(run, "failed", EXDEV);
+}
+
+static void
+read_it(struct each_file *file, void *argument)
+{
+	char text[2 * SIZE];
+
+	(void)argument;
+	*(char *)file->result = read(file->fd, text, sizeof text) == SIZE;
+}
+
+static void
+check(const struct each_file *file, void *argument)
+{
+	size_t *operands = argument;
+
+	++*operands;
+	if (file->error)
+		ok(file->error == EXDEV && strcmp(file->path, "failed") == 0, "a failure");
+	else
+		ok(*(char *)file->result && file->length == SIZE && strcmp(file->path, "held") == 0,
+		    "a file that is held");
+}
+
+static void
+found(void)
+{
+	struct select select = SELECT_ALL;
+	size_t operands = 0;
+	char *names[] = { "some", "none" };
+	struct each each = {
+		.select = &select,
+		.result_size = 1,
+		.find = find,
+		.work = read_it,
+		.report = check,
+		.argument = &operands,
+	};
+
+	ok(each_run(&each, names, 2) == 0, "files found otherwise");
+	ok(operands == 2, "all of them");
 }
 
 static atomic_int state; /* 1: in work, 2: it may go on, 3: it does */
@@ -112,6 +176,7 @@ main(int argc, char **argv)
 
 	(void)argc;
 	results(argv[0]);
+	found();
 	hung(argv[0]);
 	failed = tap_done();
 	fflush(stdout);

@@ -9,7 +9,9 @@ main(void)
 	struct links links = { 0 };
 	int added = 0, again = 0;
 
+	ok(!links_has(&links, 1, 2), "an empty set has none");
 	ok(links_add(&links, 1, 2) == 1, "new");
+	ok(links_has(&links, 1, 2) && !links_has(&links, 2, 1), "has it, and no other");
 	ok(links_add(&links, 1, 2) == 0, "seen");
 	ok(links_add(&links, 2, 1) == 1, "another device");
 	for (uint64_t i = 0; i < 10000; i++)
