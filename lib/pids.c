@@ -41,9 +41,10 @@ pids_asked(const struct pids_options *options)
 int
 pids_check(const struct pids_options *options, const struct select *select, size_t count)
 {
+	bool nul = select->nul && !select->nul_output; /* else it is about what is written */
 	const char *wrong = count     ? "a PATH"
 	    : select->files_from      ? "--files-from"
-	    : select->nul             ? "--null"
+	    : nul                     ? "--null"
 	    : select->follow          ? "--follow"
 	    : select->one_file_system ? "--one-file-system"
 	    : select->count_links     ? "--count-links"

@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "diag.h"
 #include "fullpath.h"
+#include "ranges.h"
 
 static enum status
 fail(const struct save *save)
@@ -22,8 +24,36 @@ fail(const struct save *save)
 enum status
 save_begin(struct save *save, const char *path)
 {
-	*save = (struct save){ .path = path, .folder = getcwd(NULL, 0) };
+	save->path = path;
+	save->folder = getcwd(NULL, 0);
+	heat_begin(&save->heat);
 	return snapshot_create(&save->writer, path) < 0 ? fail(save) : STATUS_DONE;
+}
+
+int
+save_look(const struct save *save, const struct each_file *file, struct residency *residency,
+    struct snapshot_ranges *ranges)
+{
+	struct ranges present = { 0 };
+	struct residency proved;
+	int result = 0;
+
+	if (!residency->resident)
+		return 0;
+	residency_prove(file->fd, &file->status, file->offset, file->length, &proved);
+	if (proved.method == RESIDENCY_UNKNOWN)
+		*residency = proved;
+	else if (ranges_present(&present, file->fd, file->offset, file->length) < 0 ||
+	    heat_split(&save->heat, file->fd, &present, ranges) < 0)
+		result = -1;
+	ranges_free(&present);
+	return result;
+}
+
+static bool
+is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
 /* The snapshot being written may lie among the files, under a name that will not stay. */
@@ -32,8 +62,16 @@ is_itself(const struct save *save, const struct stat *file)
 {
 	struct stat status;
 
-	return fstat(fileno(save->writer.to.stream), &status) == 0 &&
-	    status.st_dev == file->st_dev && status.st_ino == file->st_ino;
+	return fstat(fileno(save->writer.to.stream), &status) == 0 && is_same(&status, file);
+}
+
+/* Not so where it was deleted, or named by who sees other mounts. */
+static bool
+leads_to(const char *path, const struct stat *file)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 && is_same(&status, file);
 }
 
 void
@@ -42,7 +80,8 @@ save_add(struct save *save, const struct each_file *file, const struct snapshot_
 	struct snapshot_file now = { .ranges = *ranges };
 	char *path;
 
-	if (!save->path || !ranges->count || is_itself(save, &file->status))
+	if (!save->path || !ranges->count || is_itself(save, &file->status) ||
+	    (save->strangers && !leads_to(file->path, &file->status)))
 		return;
 	path = fullpath(save->folder, file->path);
 	snapshot_identify(&now, &file->status);

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 
 #include "each.h"
+#include "heat.h"
+#include "residency.h"
 #include "snapshot.h"
 #include "status.h"
 
@@ -12,12 +14,21 @@
  * zeroed struct writes none. */
 struct save {
 	const char *path; /* NULL: none */
+	bool strangers;   /* names may not lead to the files: those that do not are left out */
 	char *folder;     /* that names are relative to */
+	struct heat heat;
 	struct snapshot_writer writer;
 };
 
 /* Begins a snapshot that will take the place of PATH. */
 enum status save_begin(struct save *save, const char *path);
+
+/*
+ * Finds what is in memory of FILE, in a worker: part by part, as mincore(2) proves it, which may
+ * know less than RESIDENCY says; with the heat where a snapshot is written. -1 with errno.
+ */
+int save_look(const struct save *save, const struct each_file *file, struct residency *residency,
+    struct snapshot_ranges *ranges);
 
 /* Adds a file with what is in memory of it, if anything is. */
 void
