@@ -16,22 +16,42 @@ maps_open(struct maps *maps, const char *path)
 	return maps->stream ? 0 : -1;
 }
 
+/* The hexadecimal number at *TEXT, which moves behind it. (strtoul is 2 KB of binary.) */
+static unsigned
+read_hex(const char **text)
+{
+	static const char digits[] = "0123456789abcdef";
+	const char *digit;
+	unsigned number = 0;
+
+	for (; **text && (digit = strchr(digits, **text)); (*text)++)
+		number = number << 4 | (unsigned)(digit - digits);
+	return number;
+}
+
+/* MAJOR:MINOR */
+static bool
+read_device(const char *text, uint64_t *device)
+{
+	unsigned major_number = read_hex(&text);
+
+	if (*text++ != ':')
+		return false;
+	*device = makedev(major_number, read_hex(&text));
+	return *text == '\0';
+}
+
 /* FROM-TO PERMISSIONS OFFSET MAJOR:MINOR INODE [PATH], the latter after blanks */
 static bool
 take_line(char *line, struct maps_entry *entry)
 {
-	char *words[5], *rest = line, *end;
-	unsigned long major_number;
+	char *words[5], *rest = line;
 
 	for (int i = 0; i < 5; i++)
 		if (!(words[i] = strsep(&rest, " ")))
 			return false;
-	if (!rest)
+	if (!rest || !read_device(words[3], &entry->device))
 		return false;
-	major_number = strtoul(words[3], &end, 16);
-	if (*end != ':')
-		return false;
-	entry->device = makedev(major_number, strtoul(end + 1, NULL, 16));
 	entry->path = rest + strspn(rest, " ");
 	entry->path[strcspn(entry->path, "\n")] = '\0';
 	/* [heap] and anon_inode:[io_uring] are none */
