@@ -78,6 +78,13 @@ run() {
 	err=$(cat "$TMP/.err")
 }
 
+# value FIELD [RECORD]: of the record with that number in $out, which is kv; the first unless told
+value() {
+	printf '%s\n' "$out" | awk -v field="$1" -v number="${2:-1}" -v RS= -F '\n' '
+		NR == number { for (i = 1; i <= NF; i++)
+			if (index($i, field "=") == 1) print substr($i, length(field) + 2) }'
+}
+
 # skip NAME REASON: one test that cannot be run here
 skip() {
 	tests_run=$((tests_run + 1))

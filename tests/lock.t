@@ -19,13 +19,6 @@ file() {
 	"$pages" --evict "$1"
 }
 
-# value FIELD [RECORD]: of the record with that number in $out, the first unless told
-value() {
-	printf '%s\n' "$out" | awk -v field="$1" -v number="${2:-1}" -v RS= -F '\n' '
-		NR == number { for (i = 1; i <= NF; i++)
-			if (index($i, field "=") == 1) print substr($i, length(field) + 2) }'
-}
-
 # row [RECORD]: files asked pinned lost released repinned state
 row() {
 	echo "$(value files "$1") $(value asked_bytes "$1") $(value pinned_bytes "$1")" \

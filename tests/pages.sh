@@ -16,6 +16,18 @@ file() {
 	"$pages" --evict "$1"
 }
 
+# warm NAME FIRST COUNT TOTAL: pages FIRST up to FIRST+COUNT of TOTAL are in memory, no
+# others. The kernel may reclaim some at any time: again, until it is so.
+warm() {
+	for try in 1 2 3 4 5; do
+		"$pages" --evict "$1"
+		[ "$3" -eq 0 ] || "$pages" --warm "$1" $(($2 * page)) $(($3 * page))
+		[ "$("$pages" "$1")" != "$3/$4" ] || return 0
+	done
+	note "$1: $("$pages" "$1") pages in memory, not $3/$4, after $try tries"
+	return 1
+}
+
 # load FILE RUN...: only these pages come in. A run is FIRST+COUNT, in pages, and may end in
 # @FOLDER of the cgroup that is to pay for it
 load() {

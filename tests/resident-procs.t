@@ -4,32 +4,13 @@
 # shellcheck source=tests/lib.sh
 # shellcheck disable=SC2317 # counts calls functions
 . "$(dirname "$0")/lib.sh"
-
-pages=$BUILD/tests/pages
-page=$(getconf PAGESIZE)
-cp "$BUILD/resident" "$BUILD/tests/holder" "$TMP" # where any user finds them
-resident=$TMP/resident holder=$TMP/holder
+# shellcheck source=tests/pages.sh
+. "$(dirname "$0")/pages.sh"
+cp "$BUILD/tests/holder" "$TMP" # where any user finds it
+holder=$TMP/holder
 mkdir "$TMP/w"
 chmod 777 "$TMP/w"
 cd "$TMP/w" || exit 1
-
-# file NAME PAGES: makes a file of so many pages, clean and cold
-file() {
-	head -c $(($2 * page)) /dev/zero >"$1"
-	"$pages" --evict "$1"
-}
-
-# warm NAME COUNT TOTAL: the first COUNT pages of TOTAL are in memory, no others. The kernel may
-# reclaim some at any time: again, until it is so.
-warm() {
-	for try in 1 2 3 4 5; do
-		"$pages" --evict "$1"
-		[ "$2" -eq 0 ] || "$pages" --warm "$1" 0 $(($2 * page))
-		[ "$("$pages" "$1")" != "$2/$3" ] || return 0
-	done
-	note "$1: $("$pages" "$1") pages in memory, not $2/$3, after $try tries"
-	return 1
-}
 
 # hold DO ARGUMENT...: starts a holder, by $around, and waits until it has done so; sets $held
 hold() {
@@ -44,11 +25,6 @@ hold() {
 	done
 	note "no holder after $try tries: $*"
 	return 1
-}
-
-# value FIELD: of the only record in $out
-value() {
-	printf '%s\n' "$out" | sed -n "s/^$1=//p"
 }
 
 # counts NAME "FILES RESIDENT/PAGES ERRORS STATUS" [COMMAND...] ARGUMENTS
@@ -77,9 +53,9 @@ file open 8
 file mapped 8
 file both 8
 hold open open map mapped open both map both
-warm open 3 8
-warm mapped 5 8
-warm both 0 8
+warm open 0 3 8
+warm mapped 0 5 8
+warm both 0 0 8
 counts "open, mapped, and both" "3 8/24 0 0" r --pid=$held
 is "the row's path" "$(value path)" "pid:$held"
 is "its binary is mapped as well" "$(names --pid=$held)" "$TMP/holder
@@ -87,8 +63,8 @@ $TMP/w/both
 $TMP/w/mapped
 $TMP/w/open"
 first=$held
-warm open 3 8
-warm mapped 5 8
+warm open 0 3 8
+warm mapped 0 5 8
 counts "--exclude" "2 8/16 0 0" r --exclude both --pid="$held"
 counts "--range" "3 2/3 0 0" r --range "$page:$page" --exclude none --pid="$held"
 counts "--max-file-size" "0 0/0 0 0" r --max-file-size $((8 * page - 1)) --pid="$held"
@@ -284,7 +260,7 @@ file lower/file 4
 if mount -t overlay -o lowerdir=lower,upperdir=upper,workdir=work overlay over 2>mount.err; then
 	on_exit "umount -l '$TMP/w/over'"
 	hold map over/file
-	warm over/file 2 4
+	warm over/file 0 2 4
 	counts "overlayfs" "1 2/4 0 0" r --pid=$held
 	counts "overlayfs, by the paths in maps" "1 2/4 0 0" able --pid=$held
 	kill -9 $held
@@ -332,9 +308,9 @@ around="setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all"
 set -- map 'with blanks ' map "$newline" map 'left (deleted)' map 'back\012slash' \
 	map "$newline (deleted)"
 hold "$@" open open
-warm open 3 8
+warm open 0 3 8
 for name in 'with blanks ' "$newline" 'left (deleted)' 'back\012slash' "$newline (deleted)"; do
-	warm "$name" 1 1
+	warm "$name" 0 1 1
 done
 counts "a process of their own, by the paths in maps" "6 8/13 0 0" stranger --pid="$held"
 odd="$odd
@@ -375,8 +351,8 @@ in_group() {
 	hold map mapped open open
 	echo $held >"$1/below/cgroup.procs" || return
 	on_exit "kill -9 $held; sleep 0.2"
-	warm open 3 8
-	warm mapped 5 8
+	warm open 0 3 8
+	warm mapped 0 5 8
 }
 
 # mounts TYPE PATTERN: where cgroups of that type, and with these options, are mounted
@@ -399,7 +375,7 @@ for version in "1 $(mounts cgroup '(^|,)memory(,|$)')" "2 $(mounts cgroup2 .)"; 
 	is "version $version: the row's path" "$(value path)" "cgroup:/$name"
 	run r --pid="$held" --cgroup="/$name/below" --cgroup="/$name"
 	is "version $version: cgroups after a process, each file once" \
-		"$(value files | tr '\n' ' ')" "2 0 0 "
+		"$(value files) $(value files 2) $(value files 3)" "2 0 0"
 done
 
 # a cgroup of threads does not tell its processes

@@ -3,35 +3,27 @@
 # resident: which rows there are, in which order, with which fields
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/lib.sh"
-
-pages=$BUILD/tests/pages
-resident=$BUILD/resident
-page=$(getconf PAGESIZE)
+# shellcheck source=tests/pages.sh
+. "$(dirname "$0")/pages.sh"
 mkdir "$TMP/w"
 cd "$TMP/w" || exit 1
 
-# file NAME PAGES RESIDENT: so many pages, of which the first RESIDENT are in memory
-file() {
-	head -c $(($2 * page)) /dev/zero >"$1"
-	sync "$1"
-	for try in 1 2 3 4 5; do
-		"$pages" --evict "$1"
-		[ "$3" -eq 0 ] || "$pages" --warm "$1" 0 $(($3 * page))
-		[ "$("$pages" "$1")" != "$3/$2" ] || return 0
-	done
-	note "$1: $("$pages" "$1") pages in memory, not $3/$2, after $try tries"
+# part NAME PAGES RESIDENT: so many pages, of which the first RESIDENT are in memory
+part() {
+	file "$1" "$2"
+	warm "$1" 0 "$3" "$2"
 }
 
 # build: a tree with so much in memory; the kernel may reclaim some at any time
 build() {
 	rm -rf tree
 	mkdir -p tree/b/deep/deeper tree/c tree/empty
-	file tree/a 4 4
-	file tree/b/x 8 7
-	file tree/b/deep/y 4 2
-	file tree/b/deep/deeper/z 16 16
-	file tree/c/1 4 0
-	file tree/d 2 1
+	part tree/a 4 4
+	part tree/b/x 8 7
+	part tree/b/deep/y 4 2
+	part tree/b/deep/deeper/z 16 16
+	part tree/c/1 4 0
+	part tree/d 2 1
 }
 
 # rows ARGUMENTS...: the rows of a report as "resident/pages path", in one line

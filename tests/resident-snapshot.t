@@ -3,20 +3,11 @@
 # resident --save and --diff: exactly the bytes that came and went, by construction
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/lib.sh"
-
-pages=$BUILD/tests/pages
-page=$(getconf PAGESIZE)
-cp "$BUILD/resident" "$TMP" # where any user finds it
-resident=$TMP/resident
+# shellcheck source=tests/pages.sh
+. "$(dirname "$0")/pages.sh"
 mkdir "$TMP/w"
 cd "$TMP/w" || exit 1
 here=$(pwd -P)
-
-# make NAME PAGES [BYTES]: a clean file of so many pages and bytes
-make() {
-	head -c $(($2 * page + ${3:-0})) /dev/zero >"$1"
-	sync "$1"
-}
 
 # set_map NAME MAP: these pages are in memory ("0110"), no others
 set_map() {
@@ -90,10 +81,10 @@ snap=$here/snap
 ### What is saved
 
 mkdir tree tree/sub
-make tree/a 8 100
-make tree/b 4
-make tree/cold 4
-make tree/sub/c 4
+file tree/a 8 100
+file tree/b 4
+file tree/cold 4
+file tree/sub/c 4
 state='tree/a 001111001 tree/b 1111 tree/cold 0000 tree/sub/c 0110'
 # save ARGUMENTS...: a snapshot of $state
 save() {
@@ -127,8 +118,8 @@ is "nothing came or went: one row" "$status:$(printf '%s\n' "$out" | cut -f 1,2,
 	"0:path	files	came_bytes	went_bytes	state
 tree	4	0	0	same"
 
-make tree/a 8
-make tree/b 4
+file tree/a 8
+file tree/b 4
 state='tree/a 00111100 tree/b 1111 tree/cold 0000 tree/sub/c 0110'
 save tree
 state='tree/a 00011011 tree/b 0000 tree/cold 1000 tree/sub/c 0110'
@@ -188,9 +179,9 @@ state=same"
 again() {
 	rm -rf tree
 	mkdir tree tree/sub
-	make tree/a 8
-	make tree/b 4
-	make tree/sub/c 4
+	file tree/a 8
+	file tree/b 4
+	file tree/sub/c 4
 	state='tree/a 00111100 tree/b 1111 tree/sub/c 0110'
 	save tree
 	state=
@@ -252,7 +243,7 @@ run "$resident" -f tsv --diff=snap never tree
 is "one that never was is" "$status:$err:$(rows | tail -n 1)" \
 	"1:resident: never: No such file or directory:10 0 0 0 10 gone tree"
 mkdir tree tree/a
-make tree/a/below 2
+file tree/a/below 2
 state='tree/a/below 11'
 step "a folder in the place of a file" "4 0 0 0 4 gone $here/tree/a
 4 0 0 0 4 gone $here/tree/b
@@ -285,7 +276,7 @@ for escaped in 'new\nline' 'tab\ttab' 'back\\slash' 'back\\nn' 'bad\377utf8' '\3
 	' ' '\303\244' '\001\177' 'in\t0\t4096' '\\x00' '\\' '..\n' '-'; do
 	# shellcheck disable=SC2059 # the escapes are meant
 	name=$(printf -- "${escaped}.")
-	make "tree/$name" 1
+	file "tree/$name" 1
 	"$pages" --warm "tree/$name" 0 "$page"
 done
 run "$resident" --save=snap tree
@@ -445,8 +436,8 @@ heat() {
 # now may wait in its processor's batch: hence more of them than are looked at.)
 heated() {
 	rm -f hot ahead
-	make hot 512
-	make ahead 64
+	file hot 512
+	file ahead 64
 	"$pages" --evict hot
 	"$pages" --evict ahead
 	"$pages" --warm hot 0 $((512 * page))

@@ -3,37 +3,10 @@
 # resident: counts that are true by construction, and what it says where it cannot know
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/lib.sh"
-
-pages=$BUILD/tests/pages
-enosys=$BUILD/tests/enosys
-page=$(getconf PAGESIZE)
-cp "$BUILD/resident" "$pages" "$enosys" "$TMP" # where any user finds them
-resident=$TMP/resident
+# shellcheck source=tests/pages.sh
+. "$(dirname "$0")/pages.sh"
 mkdir "$TMP/w"
 cd "$TMP/w" || exit 1
-
-# file NAME PAGES [BYTES]: makes a file of so many pages and bytes, clean and cold
-file() {
-	head -c $(($2 * page + ${3:-0})) /dev/zero >"$1"
-	"$pages" --evict "$1"
-}
-
-# warm NAME FIRST COUNT TOTAL: pages FIRST up to FIRST+COUNT of TOTAL are in memory, no
-# others. The kernel may reclaim some at any time: again, until it is so.
-warm() {
-	for try in 1 2 3 4 5; do
-		"$pages" --evict "$1"
-		[ "$3" -eq 0 ] || "$pages" --warm "$1" $(($2 * page)) $(($3 * page))
-		[ "$("$pages" "$1")" != "$3/$4" ] || return 0
-	done
-	note "$1: $("$pages" "$1") pages in memory, not $3/$4, after $try tries"
-	return 1
-}
-
-# value FIELD: of the only record in $out
-value() {
-	printf '%s\n' "$out" | sed -n "s/^$1=//p"
-}
 
 # counts NAME "FILES RESIDENT/PAGES UNKNOWN ERRORS METHOD STATUS" [COMMAND...] ARGUMENTS
 counts() {

@@ -51,11 +51,6 @@ hot() {
 	return 1
 }
 
-# value FIELD: of the only record in $out
-value() {
-	printf '%s\n' "$out" | sed -n "s/^$1=//p"
-}
-
 # figures: files size already read resident skipped failed, and the exit status
 figures() {
 	echo "$(value files) $(value size_bytes) $(value already_bytes) $(value read_bytes)" \
