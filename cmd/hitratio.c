@@ -97,7 +97,7 @@ static const struct opts_tool tool = {
 	"[options] --self-test [FOLDER]",
 	"Show what fraction of file reads the page cache serves, each INTERVAL (default 1 s)\n"
 	"COUNT times, for the machine, a process or a command from its start to its end.",
-	&interval_tables[true][false],
+	{ &interval_tables[true][false], &selftest_table },
 };
 
 static int

@@ -370,7 +370,7 @@ static const struct opts_tool tool = {
 	"[options] -T FILE [PATH...] [-- COMMAND [ARGUMENT...]]",
 	"Keep files, and the files below folders, in memory until a signal, or until COMMAND\n"
 	"has ended. Refuses what could take the host down.",
-	&hold_table,
+	{ &hold_table },
 };
 
 int

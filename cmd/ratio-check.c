@@ -91,7 +91,7 @@ static const struct opts_tool tool = {
 		   "line, and exit status 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN. Runs\n"
 		   "hitratio for COUNT (5) times INTERVAL (1 second); \"-\" reads what it\n"
 		   "or cachestat printed. With -q, nothing is printed where all is well.",
-	.table = &table,
+	.tables = { &table },
 };
 
 /* What is judged: COUNT times INTERVAL of a run of hitratio, or standard input. */

@@ -61,7 +61,7 @@ static const struct opts_tool tool = {
 	.synopsis = "[options] PATH...\n[options] --files-from=FILE [PATH...]\n"
 		    "[options] --pid=PID|--cgroup=PATH|--all\n[options] --diff=FILE [PATH...]",
 	.summary = "Show how much of files, and of the files below folders, is in the page cache.",
-	.table = &footprint_table,
+	.tables = { &footprint_table, &owners_table, &change_table },
 };
 
 /* All that lasts: a worker may hang in the kernel longer than main takes. */

@@ -320,7 +320,7 @@ static const struct opts_tool tool = {
 	"[options] PATH...\n[options] -T FILE [PATH...]",
 	"Bring files, folders and block devices into the page cache, many at a time, without\n"
 	"pushing out what others use, and measure what is in memory afterwards.",
-	&tally_table,
+	{ &tally_table },
 };
 
 static int

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "num.h"
-#include "owners.h"
 
 enum field {
 	F_PATH,
@@ -68,7 +67,6 @@ const struct out_table footprint_table = {
 	.fields = fields,
 	.count = FIELDS,
 	.columns = columns,
-	.also = &owners_table,
 };
 
 static void

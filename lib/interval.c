@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "meminfo.h"
-#include "selftest.h"
 #include "stop.h"
 
 #define NSEC  1000000000ULL
@@ -122,8 +121,7 @@ static const struct out_column estimate_columns[] = {
 
 const struct out_table interval_tables[2][2] = {
 	{ { TABLE(EXACT_FIELDS, columns + 1) }, { TABLE(EXACT_FIELDS, columns) } },
-	{ { TABLE(FIELDS, estimate_columns + 1), .also = &selftest_table },
-	    { TABLE(FIELDS, estimate_columns) } },
+	{ { TABLE(FIELDS, estimate_columns + 1) }, { TABLE(FIELDS, estimate_columns) } },
 };
 
 static int

@@ -186,7 +186,8 @@ help(const struct opts_tool *tool, const struct choices *choices)
 	printf("\n%s\n\noptions:\n", tool->summary);
 	for (size_t i = 0; i < choices->count; i++)
 		help_option(choices->option[i]);
-	out_help(tool->table, stdout);
+	for (int i = 0; tool->tables[i]; i++)
+		out_help(tool->tables[i], stdout);
 	return flushed();
 }
 

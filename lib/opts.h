@@ -63,7 +63,7 @@ struct opts_tool {
 	const char *name;
 	const char *synopsis; /* one line or more, without the name, "\n" between */
 	const char *summary;
-	const struct out_table *table;
+	const struct out_table *tables[4]; /* of its modes; NULL ends them */
 };
 
 /*

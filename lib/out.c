@@ -63,22 +63,17 @@ out_format_named(const char *name, void *format)
 void
 out_help(const struct out_table *table, FILE *stream)
 {
-	for (; table; table = table->also) {
-		const char *lead = table->mode ? " of " : "",
-			   *mode = table->mode ? table->mode : "";
-		const struct out_field *fields = table->fields;
+	const char *lead = table->mode ? " of " : "", *mode = table->mode ? table->mode : "";
+	const struct out_field *fields = table->fields;
 
-		fprintf(stream, "\nfields of tsv, kv and json%s%s:\n", lead, mode);
-		for (int i = 0; i < table->count; i++)
-			fprintf(stream, "  %-23s %s\n", fields[i].name, fields[i].help);
-		fprintf(stream,
-		    "\nmetrics of prom%s%s, and their fields (percent there as 0 to 1):\n", lead,
-		    mode);
-		for (int i = 0; i < table->count; i++)
-			if (fields[i].metric && fields[i].kind != OUT_STRING)
-				fprintf(stream, "  hotset_%-30s %s\n", fields[i].metric,
-				    fields[i].name);
-	}
+	fprintf(stream, "\nfields of tsv, kv and json%s%s:\n", lead, mode);
+	for (int i = 0; i < table->count; i++)
+		fprintf(stream, "  %-23s %s\n", fields[i].name, fields[i].help);
+	fprintf(stream, "\nmetrics of prom%s%s, and their fields (percent there as 0 to 1):\n",
+	    lead, mode);
+	for (int i = 0; i < table->count; i++)
+		if (fields[i].metric && fields[i].kind != OUT_STRING)
+			fprintf(stream, "  hotset_%-30s %s\n", fields[i].metric, fields[i].name);
 }
 
 int

@@ -55,8 +55,7 @@ struct out_table {
 	const struct out_field *fields;
 	int count;
 	const struct out_column *columns;
-	const struct out_table *also; /* of another mode of the tool, for --help; NULL: none */
-	const char *mode;             /* what it is called there */
+	const char *mode; /* of the tool, that it is of; NULL: the usual one */
 };
 
 struct out_value {

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "change.h"
 #include "residency.h"
 
 #define SPARE 32
@@ -34,7 +33,6 @@ const struct out_table owners_table = {
 	.fields = fields,
 	.count = FIELDS,
 	.columns = columns,
-	.also = &change_table,
 	.mode = "--owner",
 };
 
