@@ -140,7 +140,7 @@ lists "a name with a newline that is in memory is no error" "" "$name" "0+1" r "
 ### Usage
 
 for wrong in "-f tsv" "-f kv" "-f json" "-f prom" --map --owner "--depth 1" "--sort path" "--rows 1" \
-	"--columns path"; do
+	"--columns path" --diff=snap --save=snap; do
 	# shellcheck disable=SC2086 # words
 	run r $wrong f
 	like "not with $wrong" "$status:$out:$err" "3::resident: *--holes*"

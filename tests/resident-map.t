@@ -148,7 +148,7 @@ is "a file that shrinks meanwhile" "$bad" 0
 
 ### Usage
 
-for wrong in "-f tsv" "-f json" --holes --owner; do
+for wrong in "-f tsv" "-f json" --holes --owner --diff=snap; do
 	# shellcheck disable=SC2086 # words
 	run r 80 $wrong even
 	like "not with $wrong" "$status:$out:$err" "3::resident: *--map*"

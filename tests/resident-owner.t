@@ -162,7 +162,7 @@ if unshare -m true 2>/dev/null; then
 else
 	skip "kernels without it" "mount namespaces are not allowed"
 fi
-for wrong in --map --holes "--depth 1" "--sort path" "--rows 1"; do
+for wrong in --map --holes "--depth 1" "--sort path" "--rows 1" --diff=snap --save=snap; do
 	# shellcheck disable=SC2086 # words
 	run r $wrong f
 	like "not with $wrong" "$status:$out:$err" "3::resident: *--owner*"

@@ -73,6 +73,26 @@ is "--sort and --rows" "$out" "files	path
 3	pid:$held
 1	$TMP/w/mapped" || note "$err"
 
+# other ways to report, of the file of which the first three pages are in memory
+only_open="--include */w/open --pid=$held"
+warm open 0 3 8
+# shellcheck disable=SC2086 # words
+run "$resident" $only_open --holes -0
+is "--holes, with NUL" "$(tr '\0' '!' <"$TMP/.out")" \
+	"$((3 * page)):$((5 * page))	$TMP/w/open!" || note "$err"
+warm open 0 3 8
+# shellcheck disable=SC2086
+run "$resident" $only_open -v --map
+like "--map" "$out" "* $TMP/w/open
+[[]###     []]
+* pid:$held" || note "$err"
+warm open 0 3 8
+# shellcheck disable=SC2086
+run "$resident" $only_open --save=snap
+is "--save" "$status:$err:$(sed -n 's/^in	\([0-9]*	[0-9]*\).*/\1/p' snap)" "0::0	$((3 * page))"
+run "$resident" -f kv --diff=snap
+is "what is saved is known by its name" "$(value files) $(value state)" "1 same" || note "$err"
+
 file gone 4
 file other 2
 hold open gone open other
@@ -81,6 +101,12 @@ file gone 1 # another one of that name
 counts "a deleted file counts" "2 0/6 0 0" r --pid=$held
 is "it is shown as the kernel names it" "$(names --include '*/w/*' --pid=$held)" "$TMP/w/gone (deleted)
 $TMP/w/other"
+warm gone 0 1 1
+warm other 0 2 2
+run "$resident" --include '*/w/*' --pid="$held" --save=snap
+is "neither a deleted file nor who has its name is in a snapshot" \
+	"$status:$(sed -n 's/^file.*	//p' snap)" "0:$TMP/w/other" || note "$err"
+warm other 0 0 2
 hold map other unlink other
 counts "a deleted file that is only mapped" "1 0/2 0 0" r --pid=$held
 
@@ -171,7 +197,7 @@ is "--cgroup of none" "$status:$out:$err" \
 	"2::resident: cgroup:/no/such/cgroup: No such file or directory"
 run r --cgroup=/usr
 is "--cgroup with a folder that is none" "$status:$out" "2:"
-for mistake in open -L -x --count-links '-T list' -0 --depth=1 --pid=1; do
+for mistake in open -L -x --count-links '-T list' -0 --depth=1 --diff=snap --pid=1; do
 	# shellcheck disable=SC2086 # words
 	run "$resident" --all $mistake
 	like "--all with $mistake" "$status:$out:$err" "3::resident: *"
