@@ -9,13 +9,12 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "pagemap.h"
 #include "residency.h"
 #include "stop.h"
 #include "sysabi.h"
 
-#define WINDOW  1024               /* pages looked at in one step */
-#define PRESENT (1ULL << 63)       /* in pagemap: the page is mapped */
-#define FRAME   ((1ULL << 55) - 1) /* and the number of its frame */
+#define WINDOW 1024 /* pages looked at in one step */
 
 /* Pages of a file, mapped, and what is known of each. */
 struct window {
@@ -26,26 +25,6 @@ struct window {
 	uint64_t groups[WINDOW];  /* inodes; what frames next to each other are read into */
 };
 
-/* Reads COUNT numbers from number FIRST of FD on; how many there were. */
-static size_t
-read_numbers(int fd, uint64_t first, uint64_t *numbers, size_t count)
-{
-	ssize_t n = pread(fd, numbers, count * sizeof *numbers, (off_t)(first * sizeof *numbers));
-
-	return n < 0 ? 0 : (size_t)n / sizeof *numbers;
-}
-
-/* The frames of COUNT pages from ADDRESS on. */
-static void
-read_frames(const struct charges *charges, const char *address, uint64_t *frames, size_t count)
-{
-	uint64_t first = (uint64_t)(uintptr_t)address / residency_page_size();
-	size_t got = read_numbers(charges->pagemap, first, frames, count);
-
-	for (size_t i = 0; i < count; i++)
-		frames[i] = i < got && (frames[i] & PRESENT) ? frames[i] & FRAME : 0;
-}
-
 /* Whether we are told the frame of a page that we have. */
 static bool
 sees_frames(const struct charges *charges)
@@ -54,7 +33,7 @@ sees_frames(const struct charges *charges)
 	uint64_t frame;
 
 	(void)here;
-	read_frames(charges, (const char *)&here, &frame, 1);
+	pagemap_frames(charges->pagemap, (const char *)&here, &frame, 1);
 	return frame != 0;
 }
 
@@ -64,7 +43,7 @@ charges_open(struct charges *charges)
 	charges->pagemap = -1;
 	charges->groups = open("/proc/kpagecgroup", O_RDONLY | O_CLOEXEC);
 	if (charges->groups >= 0)
-		charges->pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+		charges->pagemap = pagemap_open();
 	if (charges->pagemap >= 0)
 		return sees_frames(charges) ? CHARGES_OPEN : CHARGES_PRIVILEGE;
 	if (errno == ENOENT)
@@ -140,7 +119,7 @@ add_owners(const struct charges *charges, struct window *window, struct owners *
 		    window->frames[end] == frame + (end - i))
 			end++;
 		if (frame)
-			got = read_numbers(charges->groups, frame, window->groups, end - i);
+			got = pagemap_numbers(charges->groups, frame, window->groups, end - i);
 		for (size_t j = 0; j < end - i; j++)
 			if (owners_add(owners, j < got ? window->groups[j] : OWNERS_NONE, 1) < 0)
 				return -1;
@@ -159,7 +138,7 @@ look(const struct charges *charges, struct window *window, size_t bytes, struct 
 	    mincore(window->address, bytes, window->in) < 0)
 		return -1;
 	enter_all(window);
-	read_frames(charges, window->address, window->frames, window->pages);
+	pagemap_frames(charges->pagemap, window->address, window->frames, window->pages);
 	return add_owners(charges, window, owners);
 }
 

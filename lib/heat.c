@@ -5,26 +5,24 @@
 #include <fcntl.h>
 #include <linux/kernel-page-flags.h>
 #include <stdbool.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "pagemap.h"
 #include "residency.h"
 
-#define WINDOW  512 /* pages mapped at a time: what one page table holds */
-#define AROUND  16  /* pages that a fault maps, if they are in memory */
-#define READ    16  /* flags read at a time: pages of a file are often neighbours */
-#define PRESENT (1ULL << 63)
-#define FRAME   ((1ULL << 55) - 1)
+#define WINDOW 512 /* pages mapped at a time: what one page table holds */
+#define AROUND 16  /* pages that a fault maps, if they are in memory */
+#define READ   16  /* flags read at a time: pages of a file are often neighbours */
 
 #define FLAG(name) (1ULL << KPF_##name)
 
 /* The pages of a part of a file, and what is known of them. */
-struct view {
+struct window {
 	const struct heat *heat;
 	char *map;
 	size_t count;
-	uint64_t entries[WINDOW]; /* of the page table */
+	uint64_t frames[WINDOW]; /* 0: not known */
 
 	/* the flags read last: those of READ frames from FIRST on */
 	uint64_t first, flags[READ];
@@ -36,21 +34,10 @@ struct view {
 void
 heat_begin(struct heat *heat)
 {
-	heat->pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+	heat->pagemap = pagemap_open();
 	heat->flags = open("/proc/kpageflags", O_RDONLY | O_CLOEXEC);
 	heat->scratch = memfd_create("hotset", MFD_CLOEXEC);
 	heat->known = heat->pagemap >= 0 && heat->flags >= 0 && heat->scratch >= 0;
-}
-
-static void
-read_entries(struct view *view, size_t at, size_t count)
-{
-	size_t bytes = count * sizeof *view->entries;
-	uintptr_t page = (uintptr_t)view->map / residency_page_size() + at;
-
-	if (pread(view->heat->pagemap, view->entries + at, bytes,
-		(off_t)(page * sizeof *view->entries)) != (ssize_t)bytes)
-		memset(view->entries + at, 0, bytes);
 }
 
 /*
@@ -59,51 +46,49 @@ read_entries(struct view *view, size_t at, size_t count)
  * through get_user_pages marks pages as accessed.)
  */
 static void
-touch(struct view *view, size_t at)
+touch(struct window *window, size_t at)
 {
-	char *address = view->map + at * residency_page_size();
+	char *address = window->map + at * residency_page_size();
 	unsigned char in;
 
 	/* it may have gone from memory, and must not be read by this */
 	if (mincore(address, 1, &in) == 0 && (in & 1) &&
-	    pwrite(view->heat->scratch, address, 1, 0) < 0) {
+	    pwrite(window->heat->scratch, address, 1, 0) < 0) {
 		/* then it stays unknown */
 	}
 }
 
 /* Finds the frames of COUNT pages, which one fault may map all. */
 static void
-find_frames(struct view *view, size_t at, size_t count)
+find_frames(struct window *window, size_t at, size_t count)
 {
 	for (size_t end = at + count; at < end; at++) {
-		if (view->entries[at] & PRESENT)
+		if (window->frames[at])
 			continue;
-		touch(view, at);
-		read_entries(view, at, end - at);
+		touch(window, at);
+		pagemap_frames(window->heat->pagemap, window->map + at * residency_page_size(),
+		    window->frames + at, end - at);
 	}
 }
 
 static uint64_t
-flags_of(struct view *view, uint64_t frame)
+flags_of(struct window *window, uint64_t frame)
 {
-	if (frame < view->first || frame - view->first >= view->valid) {
-		ssize_t got = pread(view->heat->flags, view->flags, sizeof view->flags,
-		    (off_t)(frame * sizeof *view->flags));
-
-		view->first = frame;
-		view->valid = got > 0 ? (size_t)got / sizeof *view->flags : 0;
+	if (frame < window->first || frame - window->first >= window->valid) {
+		window->first = frame;
+		window->valid = pagemap_numbers(window->heat->flags, frame, window->flags, READ);
 	}
-	return view->valid ? view->flags[frame - view->first] : FLAG(NOPAGE);
+	return window->valid ? window->flags[frame - window->first] : FLAG(NOPAGE);
 }
 
 /* The frame that a folio begins with. Folios lie as their size has it. */
 static uint64_t
-head_of(struct view *view, uint64_t frame)
+head_of(struct window *window, uint64_t frame)
 {
 	for (uint64_t size = 2; size <= 1 << 20; size *= 2) {
 		uint64_t head = frame & ~(size - 1);
 
-		if (flags_of(view, head) & FLAG(COMPOUND_HEAD))
+		if (flags_of(window, head) & FLAG(COMPOUND_HEAD))
 			return head;
 	}
 	return frame;
@@ -111,51 +96,42 @@ head_of(struct view *view, uint64_t frame)
 
 /* Before Linux 6.10 only the head of a folio has flags. */
 static int
-judge(struct view *view, uint64_t frame)
+judge(struct window *window, uint64_t frame)
 {
-	uint64_t flags = flags_of(view, frame);
+	uint64_t flags = frame ? flags_of(window, frame) : FLAG(NOPAGE);
 	bool tail = flags & FLAG(COMPOUND_TAIL);
 
-	if (!tail || frame != view->frame + 1) {
+	if (!tail || frame != window->frame + 1) {
 		if (tail)
-			flags = flags_of(view, head_of(view, frame));
-		view->folio = flags & FLAG(NOPAGE) ? SNAPSHOT_NO_HEAT
-		    : flags & FLAG(ACTIVE)         ? HEAT_ACTIVE
-		    : flags & FLAG(REFERENCED)     ? HEAT_REFERENCED
-						   : HEAT_NONE;
+			flags = flags_of(window, head_of(window, frame));
+		window->folio = flags & FLAG(NOPAGE) ? SNAPSHOT_NO_HEAT
+		    : flags & FLAG(ACTIVE)           ? HEAT_ACTIVE
+		    : flags & FLAG(REFERENCED)       ? HEAT_REFERENCED
+						     : HEAT_NONE;
 	}
-	view->frame = frame;
-	return view->folio;
-}
-
-/* Without the right to it, frames read as 0. */
-static int
-heat_of(struct view *view, size_t at)
-{
-	uint64_t frame = view->entries[at] & FRAME;
-
-	return view->entries[at] & PRESENT && frame ? judge(view, frame) : SNAPSHOT_NO_HEAT;
+	window->frame = frame;
+	return window->folio;
 }
 
 static void
-look(struct view *view, int fd, uint64_t offset, size_t length)
+look(struct window *window, int fd, uint64_t offset, size_t length)
 {
-	view->map = mmap(NULL, length, PROT_READ, MAP_SHARED, fd, (off_t)offset);
-	if (view->map == MAP_FAILED)
+	window->map = mmap(NULL, length, PROT_READ, MAP_SHARED, fd, (off_t)offset);
+	if (window->map == MAP_FAILED)
 		return;
-	madvise(view->map, length, MADV_RANDOM); /* nothing is read ahead */
-	for (size_t at = 0; at < view->count; at += AROUND)
-		find_frames(view, at, view->count - at < AROUND ? view->count - at : AROUND);
+	madvise(window->map, length, MADV_RANDOM); /* nothing is read ahead */
+	for (size_t at = 0; at < window->count; at += AROUND)
+		find_frames(window, at, window->count - at < AROUND ? window->count - at : AROUND);
 }
 
 /* Since Linux 6.3 MADV_RANDOM keeps munmap(2) from marking pages as accessed; before, this. */
 static void
-look_away(struct view *view, size_t length)
+look_away(struct window *window, size_t length)
 {
-	if (view->map == MAP_FAILED)
+	if (window->map == MAP_FAILED)
 		return;
-	madvise(view->map, length, MADV_SEQUENTIAL);
-	munmap(view->map, length);
+	madvise(window->map, length, MADV_SEQUENTIAL);
+	munmap(window->map, length);
 }
 
 /* One part that begins in a page at OFFSET and ends in the same window. */
@@ -163,23 +139,24 @@ static int
 split_window(const struct heat *heat, int fd, uint64_t offset, uint64_t length,
     struct snapshot_ranges *ranges)
 {
-	struct view view = { .heat = heat,
+	struct window window = { .heat = heat,
 		.count = residency_pages(offset, length),
 		.frame = UINT64_MAX };
 	uint64_t page = residency_page_size(), start = offset - offset % page;
 	size_t bytes = (size_t)(offset + length - start);
 	int result = 0;
 
-	look(&view, fd, start, bytes);
-	for (size_t i = 0; i < view.count && result == 0; i++) {
+	look(&window, fd, start, bytes);
+	for (size_t i = 0; i < window.count && result == 0; i++) {
 		uint64_t end = start + (i + 1) * page;
-		struct snapshot_range range = { .offset = offset, .heat = heat_of(&view, i) };
+		struct snapshot_range range = { .offset = offset,
+			.heat = judge(&window, window.frames[i]) };
 
 		range.length = (end < start + bytes ? end : start + bytes) - offset;
 		offset = end;
 		result = snapshot_ranges_add(ranges, &range);
 	}
-	look_away(&view, bytes);
+	look_away(&window, bytes);
 	return result;
 }
 
