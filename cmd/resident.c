@@ -100,25 +100,15 @@ check_views(const struct options *options)
 	return STATUS_DONE;
 }
 
-/* Whether what is of paths is not asked of processes. */
-static int
-check_processes(const struct options *options)
-{
-	if (!pids_asked(&options->pids))
-		return STATUS_DONE;
-	if (options->depth != NUM_UNKNOWN)
-		return opts_misuse("--depth does not go with the files of processes");
-	if (options->diff)
-		return opts_misuse("--diff does not go with the files of processes");
-	return STATUS_DONE;
-}
-
 /* The processes that stand for their files. */
 static int
 choose_processes(struct state *state, size_t count)
 {
 	const struct options *options = &state->options;
 
+	if (options->depth != NUM_UNKNOWN || options->diff)
+		return opts_misuse("%s does not go with the files of processes",
+		    options->diff ? "--diff" : "--depth");
 	if (pids_check(&options->pids, &options->select, count) != STATUS_DONE)
 		return STATUS_UNKNOWN;
 	if (openfiles_begin(&state->openfiles, &options->pids, &options->select) < 0) {
@@ -214,8 +204,6 @@ choose(struct state *state, char **operands, size_t count)
 {
 	int status = check_views(&state->options);
 
-	if (status == STATUS_DONE)
-		status = check_processes(&state->options);
 	if (status == STATUS_DONE)
 		status = choose_files(state, operands, count);
 	if (status != STATUS_DONE)
