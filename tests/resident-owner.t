@@ -72,6 +72,7 @@ is "bytes, and the share of what is in memory" \
 	"$(printf '%s\n' "$out" | awk -F '\t' '{ print $4, $5 }')" "resident_bytes ratio
 $((5 * page)) 55.56
 $((4 * page)) 44.44"
+pays "-v: an operand that is a file has its rows once" "f one 2" f "0+2@one" r -v f
 pays "a range" "f two three 3
 f one 2" f "0+10@one 10+10@two" r -p $((8 * page)):$((5 * page)) f
 pays "a range that cuts pages" "f two three 3

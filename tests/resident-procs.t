@@ -101,14 +101,20 @@ file gone 1 # another one of that name
 counts "a deleted file counts" "2 0/6 0 0" r --pid=$held
 is "it is shown as the kernel names it" "$(names --include '*/w/*' --pid=$held)" "$TMP/w/gone (deleted)
 $TMP/w/other"
-warm gone 0 1 1
-warm other 0 2 2
-run "$resident" --include '*/w/*' --pid="$held" --save=snap
-is "neither a deleted file nor who has its name is in a snapshot" \
-	"$status:$(sed -n 's/^file.*	//p' snap)" "0:$TMP/w/other" || note "$err"
-warm other 0 0 2
 hold map other unlink other
 counts "a deleted file that is only mapped" "1 0/2 0 0" r --pid=$held
+
+file doomed 3
+file other 2
+hold open doomed open other
+warm doomed 0 3 3
+warm other 0 2 2
+mv doomed doomed.old
+file doomed 1
+rm doomed.old
+run r --pid=$held --save=snap
+is "neither a deleted file nor who has its name is in a snapshot" \
+	"$status:$(value resident_pages):$(sed -n 's/^file.*	//p' snap)" "0:5:$TMP/w/other" || note "$err"
 
 hold memfd 'my memory' shm
 run "$resident" -v -f tsv --columns=path,resident_pages --exclude '*holder' --pid=$held

@@ -138,6 +138,12 @@ counts "a list with NUL" "2 4/5 0 0 cachestat 0" r -0 -T list
 list 'tree/a\0b\ntree/b\n'
 counts "NUL in a list of lines" "1 1/4 0 1 cachestat 1" r -T list
 counts "a list and operands" "1 1/4 0 1 cachestat 1" r --files-from=list
+list 'tree/b\n'
+run "$resident" -T list tree/a
+is "text: a list counts for one operand in the total" \
+	"$(printf '%s\n' "$out" | awk 'NR > 1 { print $1, $NF }')" "1 tree/a
+1 list
+2 total"
 long=$(printf '%5000s' '' | tr ' ' x)
 list '%s\ntree/b\n' "$long"
 counts "a name that is too long, and one that is not" "1 1/4 0 1 cachestat 1" r -T list
