@@ -58,8 +58,8 @@ static const struct hook {
 
 /*
  * Whether the ends of any number of calls can be seen by kprobes: a kretprobe sees those of
- * 10 or some more that wait at once, but what many functions may share is, since Linux 6.14,
- * kept on each task's own stack of returns.
+ * as many as there are processors, or of 10, that wait at once, but what is made for many
+ * functions is, since Linux 6.14, kept on each task's own stack of returns.
  */
 static bool
 returns_are_stacked(void)
