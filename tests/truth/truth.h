@@ -31,8 +31,8 @@ struct truth {
 	/*
 	 * Pages of a call, where many calls waited at once. Where functions are seen by kprobes,
 	 * a kernel before 6.14 shows the ends of no more than some of them (of as many as it
-	 * has processors, or 10). What is missing
-	 * then hitratio must have noticed: at its end it says so.
+	 * has processors, or 10). What is missing then hitratio must have noticed: at its end
+	 * it says so.
 	 */
 	atomic_ullong many_wait;
 	char reason[200]; /* of a case that was skipped */
