@@ -12,9 +12,9 @@
 #include "bits.h"
 #include "sums.h"
 
-/* Squared, the tries to take a lock: some milliseconds, as long as the holder's processor
- * may be kept from running where it is a virtual one. */
-#define SPINS 400
+/* Squared, the tries to take a lock: some 50 ms, as long as the holder's processor may be
+ * kept from running where it is a virtual one. It holds the lock for a microsecond. */
+#define SPINS 1000
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

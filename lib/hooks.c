@@ -59,7 +59,9 @@ static const struct hook {
 /*
  * Whether the ends of any number of calls can be seen by kprobes: a kretprobe sees those of
  * as many as there are processors, or of 10, that wait at once, but what is made for many
- * functions is, since Linux 6.14, kept on each task's own stack of returns.
+ * functions is kept on each task's own stack of returns, since Linux 6.14. Not before the
+ * function below is there (6.19), which implies that the programs keep the processor as those
+ * of other kprobes do (6.17).
  */
 static bool
 returns_are_stacked(void)

@@ -16,6 +16,7 @@
 #include "sets.h"
 
 #define BTF_PATH "/sys/kernel/btf/vmlinux"
+#define LOOKS    10 /* at figures that may go on meanwhile */
 
 /* How one tier is named, and why it may be refused. */
 static const struct {
@@ -30,7 +31,9 @@ static const struct {
 struct probe {
 	struct sets sets;
 	struct look look;
-	uint64_t missed; /* before probe_start */
+	struct missed {
+		uint64_t events, mended; /* of those that the first set was not shown */
+	} before;                        /* probe_start */
 	int processors;
 };
 
@@ -140,10 +143,35 @@ probe_target(struct probe *probe, pid_t pid)
 	return descend(pid, add_target, probe);
 }
 
+/* Two sets that miss events for different reasons hardly ever miss the same. */
+static bool
+is_mixed(const struct probe *probe)
+{
+	return probe->sets.hooks[1].tier == HOOK_MIXED;
+}
+
+/* Both of one moment, as far as they stand still: an event may be mended between two looks,
+ * and is then told rather than that one too few is. */
+static struct missed
+missed(const struct probe *probe)
+{
+	const volatile __u64 *mended = &probe->sets.state->mended;
+	struct missed now;
+	int looks = 0;
+
+	do {
+		now.mended = *mended;
+		now.events = hooks_missed(probe->sets.hooks, false);
+		if (!is_mixed(probe))
+			now.events += hooks_missed(probe->sets.hooks, true);
+	} while (now.mended != *mended && ++looks < LOOKS);
+	return now;
+}
+
 void
 probe_start(struct probe *probe)
 {
-	probe->missed = probe_missed(probe);
+	probe->before = missed(probe);
 	__atomic_store_n(&probe->sets.state->counting, 1, __ATOMIC_SEQ_CST);
 }
 
@@ -205,23 +233,15 @@ probe_pending(const struct probe *probe)
 	return pages;
 }
 
-/* Two sets that miss events for different reasons hardly ever miss the same. */
-static bool
-is_mixed(const struct probe *probe)
-{
-	return probe->sets.hooks[1].tier == HOOK_MIXED;
-}
-
 uint64_t
 probe_missed(const struct probe *probe)
 {
-	uint64_t missed = hooks_missed(probe->sets.hooks, false), mended;
+	struct missed now = missed(probe);
+	uint64_t events = now.events - probe->before.events;
+	uint64_t mended = now.mended - probe->before.mended;
 
-	if (!is_mixed(probe))
-		missed += hooks_missed(probe->sets.hooks, true);
-	/* read after the others: they may go on */
-	mended = __atomic_load_n(&probe->sets.state->mended, __ATOMIC_SEQ_CST) + probe->missed;
-	return missed > mended ? missed - mended : 0;
+	/* more where one from before was mended only after */
+	return events > mended ? events - mended : 0;
 }
 
 uint64_t

@@ -124,7 +124,8 @@ open_object(struct sets *sets, enum hook_tier tier, bool target, struct reason *
 		/* the first complaint is of the newer kernels' object, and tells more */
 		if (which == 0 || errno != EOPNOTSUPP)
 			explain_missing(reason, missing, tier);
-		sets_unload(sets);
+		bpf_object__close(object);
+		sets->hooks[0] = (struct hooks){ 0 };
 	}
 	return -1;
 }

@@ -36,11 +36,11 @@ is_before(int major, int minor)
 	    (this_major < major || (this_major == major && this_minor < minor));
 }
 
-/* Whether ends of calls may have gone unseen: from 6.14 on tasks have room for all. */
+/* Whether ends of calls may have gone unseen: from 6.19 on tasks have room for all. */
 static bool
 misses_ends(const struct truth *truth, const struct figures *counted)
 {
-	return truth->many_wait && has_kretprobes(counted) && is_before(6, 14);
+	return truth->many_wait && has_kretprobes(counted) && is_before(6, 19);
 }
 
 /* There is no filemap_splice_read. */
@@ -237,5 +237,5 @@ judge_missing(const struct truth *truth, const struct figures *counted)
 		return 0;
 	accesses = short_of(truth->accesses, counted->hits + counted->misses);
 	misses = short_of(truth->misses, counted->misses);
-	return (accesses > misses ? accesses : misses) / truth->many_wait;
+	return ((accesses > misses ? accesses : misses) + truth->many_wait - 1) / truth->many_wait;
 }

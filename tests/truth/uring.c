@@ -100,7 +100,7 @@ way_uring(struct work *work, const struct job *job)
 		skip(work, "the kernel has no io_uring");
 	/* of an overlay the kernel's workers read, each waiting */
 	if (job->depth > 1 && (job->async || file_is_overlaid(&work->file)))
-		work->truth->many_wait = job->size / PAGE + 1; /* unaligned ones, too */
+		work->truth->many_wait = (job->size + PAGE - 1) / PAGE;
 	while (reaped < job->count) {
 		unsigned fresh = 0;
 
