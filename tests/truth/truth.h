@@ -30,7 +30,7 @@ struct truth {
 	atomic_ullong fills;            /* not a truth: what was counted, to compare with it */
 	/*
 	 * Pages of a call, where many calls waited at once. Where functions are seen by kprobes,
-	 * a kernel before 6.19 shows the ends of no more than some of them (of as many as it
+	 * a kernel before 7.2 shows the ends of no more than some of them (of as many as it
 	 * has processors, or 10). What is missing then hitratio must have noticed: at its end
 	 * it says so.
 	 */
