@@ -12,9 +12,13 @@
 #include "bits.h"
 #include "sums.h"
 
-/* Squared, the tries to take a lock: some milliseconds, as long as the holder's processor
- * may be kept from running where it is a virtual one. */
-#define SPINS 400
+/*
+ * The tries to take a lock, as rounds of so many, since the verifier follows each turn of a
+ * loop: about a second. Its holder needs a microsecond, but may be interrupted, and its
+ * processor kept from running where it is a virtual one.
+ */
+#define ROUNDS 10000
+#define TRIES  1000
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -31,13 +35,12 @@ try_lock(const struct ledger_key *key)
 	return bpf_map_update_elem(&locks, key, &held, BPF_NOEXIST) == 0;
 }
 
-/* Two loops, one in the other, since the verifier follows each turn of one. */
 __noinline int
 spin(__u64 mapping, __u64 group)
 {
 	struct ledger_key key = { mapping, group };
 
-	for (int i = 0; i < SPINS; i++)
+	for (int i = 0; i < TRIES; i++)
 		if (try_lock(&key))
 			return true;
 	return false;
@@ -46,7 +49,7 @@ spin(__u64 mapping, __u64 group)
 __noinline int
 group_lock(__u64 mapping, __u64 group)
 {
-	for (int i = 0; i < (settings.patient ? SPINS : 1); i++)
+	for (int i = 0; i < (settings.patient ? ROUNDS : 1); i++)
 		if (spin(mapping, group))
 			return true;
 	return false;

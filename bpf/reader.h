@@ -238,8 +238,8 @@ was_seen(enum event event, __u64 index)
 	if (!settings.turn)
 		return false;
 	seat = seat_of(current_task());
-	if (!seat)
-		return settings.turn > 1;
+	if (!seat) /* no memory for it, which is told: the next may have more luck */
+		return true;
 	if (settings.turn > 1) {
 		if (seat->event == this) {
 			if (settings.last)

@@ -129,7 +129,7 @@ static int
 measure(const struct options *opt)
 {
 	struct watch watch = { .interval = opt->interval, .count = opt->count };
-	struct probe_reason reason;
+	struct reason reason;
 	int status;
 
 	watch.meter.with_faults = opt->with_faults;
@@ -215,7 +215,7 @@ static int
 self_test(const struct options *opt)
 {
 	struct meter meter = { .scope = SCOPE_TARGET };
-	struct probe_reason reason;
+	struct reason reason;
 	int status;
 
 	meter.probe = probe_open(opt->choice.tier, true, &reason);

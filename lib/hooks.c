@@ -5,7 +5,9 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 enum { START, END, SIDES };
 
@@ -56,25 +58,45 @@ static const struct hook {
 };
 #define HOOKS (sizeof hooks_known / sizeof *hooks_known)
 
+/* Whether the kernel's release is MAJOR.MINOR or later. */
+static bool
+is_since(unsigned long major, unsigned long minor)
+{
+	struct utsname kernel;
+	unsigned long this;
+	char *end;
+
+	if (uname(&kernel) < 0)
+		return false;
+	this = strtoul(kernel.release, &end, 10);
+	return this > major ||
+	    (this == major && *end == '.' && strtoul(end + 1, NULL, 10) >= minor);
+}
+
+static bool
+has_function(const char *name)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	bool found = btf && btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) > 0;
+
+	btf__free(btf);
+	return found;
+}
+
 /*
  * Whether the ends of any number of calls can be seen by kprobes: a kretprobe sees those of
- * 10 or some more that wait at once, but what many functions may share is, since Linux 6.14,
- * kept on each task's own stack of returns.
+ * as many as there are processors, or of 10, that wait at once, but what is made for many
+ * functions (CONFIG_FPROBE) is kept on each task's own stack of returns, since Linux 6.14.
+ * Before 6.17 its programs may be put aside, and before 7.2 to attach one beside calls that
+ * go on may crash the kernel (367c49d6e283).
  */
 static bool
 returns_are_stacked(void)
 {
 	static enum { UNDECIDED, YES, NO } decision;
-	struct btf *btf;
 
-	if (decision == UNDECIDED) {
-		btf = btf__load_vmlinux_btf();
-		decision = btf &&
-			btf__find_by_name_kind(btf, "fprobe_fgraph_entry", BTF_KIND_FUNC) > 0
-		    ? YES
-		    : NO;
-		btf__free(btf);
-	}
+	if (decision == UNDECIDED)
+		decision = is_since(7, 2) && has_function("fprobe_fgraph_entry") ? YES : NO;
 	return decision == YES;
 }
 

@@ -58,7 +58,7 @@ enum hooks_use {
 /*
  * Chooses a point for each role of TIER that OBJECT, not loaded yet, has a program for, and
  * marks its programs to be loaded, and no others. HOOK_MIXED takes kprobes, which the kernel
- * never preempts, but where it has too few kretprobes (before 6.14) not for the ends of
+ * never preempts, but where it has too few kretprobes (before 7.2) not for the ends of
  * functions that wait. -1 with the errno and *MISSING, the role that has none: EOPNOTSUPP
  * where the kernel has no such point.
  */

@@ -11,7 +11,7 @@
 
 /* Whoever cannot have the truth may want to know that there is less. */
 static void
-offer_estimate(struct probe_reason *reason)
+offer_estimate(struct reason *reason)
 {
 	size_t length = strlen(reason->text);
 
@@ -20,7 +20,7 @@ offer_estimate(struct probe_reason *reason)
 }
 
 int
-meter_open(struct meter *meter, const struct meter_choice *choice, struct probe_reason *reason)
+meter_open(struct meter *meter, const struct meter_choice *choice, struct reason *reason)
 {
 	bool target = meter->scope == SCOPE_TARGET;
 

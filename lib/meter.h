@@ -24,7 +24,7 @@ struct meter {
 };
 
 /* Sets up what CHOICE allows, for METER's scope. -1 and the reason. */
-int meter_open(struct meter *meter, const struct meter_choice *choice, struct probe_reason *reason);
+int meter_open(struct meter *meter, const struct meter_choice *choice, struct reason *reason);
 void meter_close(struct meter *meter);
 
 /* Follows process PID and its children. -1 with ESRCH where there is none, else errno. */

@@ -8,6 +8,7 @@
 
 #include <linux/types.h>
 
+#include "reason.h"
 #include "shared.h"
 
 /*
@@ -16,11 +17,6 @@
  * process, whatever ends it.
  */
 struct probe;
-
-/* Why it cannot be done, and what would mend it. */
-struct probe_reason {
-	char text[400];
-};
 
 /* The ways to count; PROBE_ANY takes the first that the kernel allows. */
 enum probe_tier {
@@ -35,7 +31,7 @@ enum probe_tier {
  * that probe_target names. Nothing is counted before probe_start. Fails with NULL
  * and the REASON.
  */
-struct probe *probe_open(enum probe_tier tier, bool target, struct probe_reason *reason);
+struct probe *probe_open(enum probe_tier tier, bool target, struct reason *reason);
 
 /* Detaches and frees everything. */
 void probe_close(struct probe *probe);

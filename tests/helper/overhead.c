@@ -4,6 +4,8 @@
  *
  * overhead events PID FILE          nanoseconds of the read program of hitratio PID and of
  *                                   an empty one at the same event, of the same reads
+ * overhead programs PID READS FILE  nanoseconds a run of each program of hitratio PID that
+ *                                   these reads run
  * overhead start RUNS HITRATIO...   milliseconds from start to all probes attached
  * overhead memory PID               KiB resident, and of its maps
  * overhead spent PID                nanoseconds that its programs have run, if they are
@@ -308,6 +310,47 @@ events(pid_t pid, const char *path)
 	return 0;
 }
 
+#define PROGRAMS 64
+
+static int programs[PROGRAMS], program_count;
+
+static long long
+keep_program(pid_t pid, const char *fd)
+{
+	int program = program_of(pid, fd);
+
+	if (program >= 0 && program_count < PROGRAMS)
+		programs[program_count++] = program;
+	return 0;
+}
+
+static int
+each_program(pid_t pid, long reads, const char *path)
+{
+	struct file file = open_file(path);
+	struct cost before[PROGRAMS];
+
+	sum_fds(pid, keep_program);
+	if (bpf_enable_stats(BPF_STATS_RUN_TIME) < 0)
+		die("statistics");
+	for (int i = 0; i < program_count; i++)
+		before[i] = cost_of(programs[i]);
+	for (long page = 0; page < reads; page++)
+		read_far(&file, page);
+	for (int i = 0; i < program_count; i++) {
+		struct cost after = cost_of(programs[i]);
+		struct bpf_prog_info info = { 0 };
+		__u32 size = sizeof info;
+
+		if (after.runs - before[i].runs < (unsigned long long)reads / 2)
+			continue;
+		bpf_obj_get_info_by_fd(programs[i], &info, &size);
+		printf("%s %.0f  ", info.name, ns_since(programs[i], before[i]));
+	}
+	putchar('\n');
+	return 0;
+}
+
 /* --- the process */
 
 /* Starts it; milliseconds until it says what it has attached. */
@@ -476,6 +519,8 @@ main(int argc, char **argv)
 
 	if (argc == 4 && strcmp(what, "events") == 0)
 		return events(atoi(argv[2]), argv[3]);
+	if (argc == 5 && strcmp(what, "programs") == 0)
+		return each_program(atoi(argv[2]), atol(argv[3]), argv[4]);
 	if (argc > 3 && strcmp(what, "start") == 0)
 		return start(atoi(argv[2]), argv + 3);
 	if (argc == 3 && strcmp(what, "memory") == 0)

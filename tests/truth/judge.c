@@ -25,22 +25,29 @@ has_kretprobes(const struct figures *counted)
 	return strcmp(counted->tier, "kprobe") == 0;
 }
 
-/* Whether ends of calls may have gone unseen. */
+static bool
+is_before(int major, int minor)
+{
+	struct utsname kernel;
+	int this_major, this_minor;
+
+	return uname(&kernel) == 0 &&
+	    sscanf(kernel.release, "%d.%d", &this_major, &this_minor) == 2 &&
+	    (this_major < major || (this_major == major && this_minor < minor));
+}
+
+/* Whether ends of calls may have gone unseen: from 7.2 on hitratio uses what has room for all. */
 static bool
 misses_ends(const struct truth *truth, const struct figures *counted)
 {
-	return truth->many_wait && has_kretprobes(counted);
+	return truth->many_wait && has_kretprobes(counted) && is_before(7, 2);
 }
 
-/* Before 6.5 there is no filemap_splice_read. */
+/* There is no filemap_splice_read. */
 static bool
 splices_by_reading(void)
 {
-	struct utsname kernel;
-	int major, minor;
-
-	return uname(&kernel) == 0 && sscanf(kernel.release, "%d.%d", &major, &minor) == 2 &&
-	    (major < 6 || (major == 6 && minor < 5));
+	return is_before(6, 5);
 }
 
 /* The least and the most that may be counted of what the truth has as TRUTH. */
@@ -230,5 +237,5 @@ judge_missing(const struct truth *truth, const struct figures *counted)
 		return 0;
 	accesses = short_of(truth->accesses, counted->hits + counted->misses);
 	misses = short_of(truth->misses, counted->misses);
-	return (accesses > misses ? accesses : misses) / truth->many_wait;
+	return ((accesses > misses ? accesses : misses) + truth->many_wait - 1) / truth->many_wait;
 }

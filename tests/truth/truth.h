@@ -30,8 +30,9 @@ struct truth {
 	atomic_ullong fills;            /* not a truth: what was counted, to compare with it */
 	/*
 	 * Pages of a call, where many calls waited at once. Where functions are seen by kprobes,
-	 * the kernel shows the ends of no more than some (10 or more) of them. What is missing
-	 * then hitratio must have noticed: at its end it says so.
+	 * a kernel before 7.2 shows the ends of no more than some of them (of as many as it
+	 * has processors, or 10). What is missing then hitratio must have noticed: at its end
+	 * it says so.
 	 */
 	atomic_ullong many_wait;
 	char reason[200]; /* of a case that was skipped */

@@ -99,8 +99,8 @@ way_uring(struct work *work, const struct job *job)
 	if (!ring_open(&ring, job->depth))
 		skip(work, "the kernel has no io_uring");
 	/* of an overlay the kernel's workers read, each waiting */
-	if (job->depth > 10 && (job->async || file_is_overlaid(&work->file)))
-		work->truth->many_wait = job->size / PAGE + 1; /* unaligned ones, too */
+	if (job->depth > 1 && (job->async || file_is_overlaid(&work->file)))
+		work->truth->many_wait = (job->size + PAGE - 1) / PAGE;
 	while (reaped < job->count) {
 		unsigned fresh = 0;
 

@@ -9,8 +9,8 @@
 # where the guest did not end in time. WORK is a scratch folder; the guest's console and
 # what QEMU said stay there.
 #
-# Variables: VM_MEMORY (MiB), VM_TIMEOUT (s), VM_COUNT (1: the guest's clocks count
-# instructions, one a nanosecond)
+# Variables: VM_PARAMETERS (of the kernel), VM_MEMORY (MiB), VM_TIMEOUT (s), VM_COUNT (1: the
+# guest's clocks count instructions, one a nanosecond)
 
 set -eu
 PATH=$PATH:/usr/sbin:/sbin
@@ -66,7 +66,7 @@ start()
 		-machine q35 -accel tcg,thread=single -cpu max -smp 2 -m "${VM_MEMORY:-1024}" \
 		-no-reboot -kernel "$kernel/vmlinuz" -initrd "$work/initrd" \
 		-serial "file:$work/console" -serial stdio "$@" \
-		-append "console=ttyS0 quiet oops=panic panic=-1 mitigations=off no5lvl nokaslr random.trust_cpu=on" \
+		-append "console=ttyS0 quiet oops=panic panic=-1 mitigations=off no5lvl nokaslr random.trust_cpu=on ${VM_PARAMETERS:-}" \
 		</dev/null 2>"$work/qemu.log" &
 	qemu=$!
 }

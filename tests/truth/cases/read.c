@@ -78,6 +78,28 @@ first_found(struct work *work)
 	}
 }
 
+/* Leaves nothing in memory but LENGTH bytes from OFFSET, and takes the truth from that. What
+ * readahead has just brought in may be in use for a moment more; it would be no hit. */
+static void
+leave_but(struct work *work, off_t offset, off_t length)
+{
+	size_t first = (size_t)offset / PAGE, end = (size_t)(offset + length) / PAGE, others;
+	int tries = 0;
+
+	do {
+		if (tries++ > 0)
+			usleep(1000);
+		posix_fadvise(work->file.fd, 0, offset, POSIX_FADV_DONTNEED);
+		posix_fadvise(work->file.fd, offset + length, 0, POSIX_FADV_DONTNEED);
+		file_holds(&work->file);
+		others = 0;
+		for (size_t i = 0; i < work->pages; i++)
+			others += work->file.before[i] && (i < first || i >= end);
+	} while (others && tries < 1000);
+	if (others)
+		broken("fadvise");
+}
+
 /* The same call twice: the first finds two pages and is cut short behind them by its buffer,
  * the second finds but its last, which were in memory all the time. */
 static void
@@ -97,9 +119,7 @@ same_again(struct work *work)
 		file_holds(&work->file);
 		file_accessed(&work->file, work->truth, 0, pread(work->file.fd, small, BUFFER, 0));
 		fsync(work->file.fd);
-		posix_fadvise(work->file.fd, 0, stays, POSIX_FADV_DONTNEED);
-		posix_fadvise(work->file.fd, BUFFER, 0, POSIX_FADV_DONTNEED);
-		file_holds(&work->file);
+		leave_but(work, stays, BUFFER - stays);
 		read_at(work, &work->file, BUFFER, 0);
 	}
 	munmap(small, BUFFER);
