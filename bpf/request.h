@@ -31,6 +31,8 @@ struct request {
 	__u64 began;        /* evictions before it can have read a page */
 	__u64 seen;         /* evictions by the task's latest event; stays from one to the next */
 	__u64 syscw, wchar; /* as the figures above, of a sendfile */
+	__u64 filling;      /* syscr + 1 of the task's latest call that brought pages in */
+	__u64 unfilled;     /* evictions before it did */
 };
 
 static inline bool
@@ -60,15 +62,31 @@ request_start(const struct call *call, __u64 index)
 	return call->positioned && start < index ? start : index;
 }
 
-/* Where it shows its start it has read nothing before. Else its first batches were silent, and
- * it may have begun right after what the task's latest event showed. */
+/* The call that goes on is about to bring pages in. They may be gone before it shows its first
+ * batch: a truncation takes them from whoever holds them. */
+static inline void
+request_fills(struct request *request, const struct task_struct *task)
+{
+	if (request->filling == task->ioac.syscr + 1)
+		return;
+	request->filling = task->ioac.syscr + 1;
+	request->unfilled = state.evictions;
+}
+
+/* Where it shows its start it has read nothing before, but may have brought pages in. Else its
+ * first batches were silent, and it may have begun right after what the task's latest event
+ * showed. */
 static inline void
 request_begin(struct request *request, const struct task_struct *task, const struct call *call,
     const struct cache *cache, __u64 index, __u64 last)
 {
 	__u64 start = request_start(call, index);
 
-	request->began = start < index ? request->seen : state.evictions;
+	if (start < index)
+		request->began = request->seen;
+	else
+		request->began = request->filling == task->ioac.syscr + 1 ? request->unfilled
+									  : state.evictions;
 	request->cache = *cache;
 	request->last = last;
 	request->syscr = task->ioac.syscr;

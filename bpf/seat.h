@@ -42,6 +42,7 @@ seat_prepare(struct seat *seat, const struct task_struct *task)
 	seat->target = is_target(task->tgid);
 	seat->request.cache.mapping = 0;
 	seat->request.seen = 0;
+	seat->request.filling = 0;
 }
 
 /*

@@ -25,6 +25,7 @@ BPF_PROG(insert, struct folio *folio)
 	struct task_struct *task = current_task();
 	struct reader *reader;
 	struct cache cache;
+	struct seat *seat;
 	__u64 first, end;
 
 	if (was_seen(EVENT_INSERT, folio->index) || !state.counting || !host)
@@ -36,8 +37,12 @@ BPF_PROG(insert, struct folio *folio)
 	if (!(task->flags & PF_MEMALLOC_NOFS) && !is_faulting(reader, &cache, first, end) &&
 	    !is_reading(task, mapping))
 		return 0;
-	if (!is_preload(task))
-		record_fill(reader, &cache, first, end);
+	if (is_preload(task))
+		return 0;
+	seat = seat_of(task);
+	if (seat)
+		request_fills(&seat->request, task);
+	record_fill(reader, &cache, first, end);
 	return 0;
 }
 
