@@ -339,7 +339,8 @@ run "$resident" --save=keep/snap missing
 kept "nothing could be looked at" 2 "resident: missing: No such file or directory"
 mkfifo fifo
 for signal in HUP:129 TERM:143 INT:130; do
-	"$resident" --save=keep/snap -T fifo >/dev/null 2>err &
+	# SIGHUP may be ignored here, and then stays so
+	env --default-signal=HUP "$resident" --save=keep/snap -T fifo >/dev/null 2>err &
 	saver=$!
 	exec 8>fifo
 	echo tree/a >&8
