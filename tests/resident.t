@@ -219,7 +219,8 @@ mkdir reports
 echo old >reports/report
 for signal in HUP:129 TERM:143 INT:130; do
 	# (a background job ignores INT unless it says otherwise, as resident does)
-	"$resident" -o reports/report -T fifo 2>/dev/null &
+	# SIGHUP may be ignored here, and then stays so
+	env --default-signal=HUP "$resident" -o reports/report -T fifo 2>/dev/null &
 	reader=$!
 	exec 8>fifo
 	sleep 0.3
