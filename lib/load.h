@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTSET_LOAD_H
+#define HOTSET_LOAD_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "budget.h"
+#include "num.h"
+#include "out.h"
+#include "progress.h"
+#include "select.h"
+#include "tally.h"
+
+/*
+ * What warm does unless told otherwise: brings the selected files into the page cache, within a
+ * budget, and reports what is there then.
+ */
+struct load {
+	const struct select *select;
+	char **operands;
+	size_t count;
+	unsigned workers;
+	struct num_share
+	    share;      /* of memory that may be brought in; BUDGET_NO_SHARE: what is free */
+	double min;     /* percent; below 0: no condition */
+	bool each_file; /* has a row */
+	bool quiet;     /* no progress */
+	struct out out; /* open, and closed by the caller */
+
+	/* its own */
+	int out_error; /* errno of what failed in writing */
+	struct progress progress;
+	struct budget budget;
+	uint64_t allowed;   /* bytes that may be brought in */
+	atomic_ullong left; /* of these */
+	size_t operand;     /* that current is of */
+	struct tally current, all;
+	bool worked; /* some operand did */
+	int status;
+};
+
+/* Finds out what may be brought in. Reports what fails, and returns the exit status for it, else
+ * STATUS_DONE. */
+int load_prepare(struct load *load);
+
+/* Loads and reports; returns the exit status. */
+int load_run(struct load *load);
+
+void load_free(struct load *load);
+
+#endif
