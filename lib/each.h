@@ -27,6 +27,8 @@ struct each_file {
 	void *result;            /* result_size bytes, zeroed, of the worker's own */
 };
 
+#define EACH_TOGETHER 64
+
 struct each_run;
 
 struct each {
@@ -39,6 +41,11 @@ struct each {
 	 * the file could not be opened. Called for each hard link, of which only the
 	 * first in order is reported. */
 	void (*work)(struct each_file *file, void *argument);
+
+	/* Where set: whether FILE, which is open, is worked on together with others like it, by
+	 * work_together (COUNT of them, at most EACH_TOGETHER), which is called before long. */
+	bool (*gathers)(const struct each_file *file, void *argument);
+	void (*work_together)(struct each_file *const *files, size_t count, void *argument);
 
 	/* Frees what a result holds, in any thread, before its memory is used again; may be
 	 * NULL, and RESULT may never have been worked on. */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bundle.h"
 #include "diag.h"
 #include "each.h"
 #include "meminfo.h"
@@ -44,21 +45,65 @@ asked(uint64_t bytes, void *argument)
 	progress_add(&load->progress, bytes);
 }
 
+static struct preload_hooks
+hooks_of(struct load *load)
+{
+	return (struct preload_hooks){ admit, asked, load };
+}
+
+/* In a worker, when FILE is done. */
+static void
+finish_file(struct load *load, struct each_file *file)
+{
+	struct tally_file *result = file->result;
+	const struct preload *preload = &result->preload;
+
+	result->end = stop_now();
+	file->error = preload->error ? preload->error : preload->unmeasured;
+	if (file->length > preload->read)
+		progress_add(&load->progress, file->length - preload->read);
+}
+
 /* In a worker. */
 static void
 work(struct each_file *file, void *argument)
 {
 	struct load *load = argument;
 	struct tally_file *result = file->result;
-	struct preload_hooks hooks = { admit, asked, load };
+	struct preload_hooks hooks = hooks_of(load);
 
 	result->start = stop_now();
 	preload_range(file->fd, &file->status, file->offset, file->length, &hooks,
 	    &result->preload);
-	result->end = stop_now();
-	file->error = result->preload.error ? result->preload.error : result->preload.unmeasured;
-	if (file->length > result->preload.read)
-		progress_add(&load->progress, file->length - result->preload.read);
+	finish_file(load, file);
+}
+
+static bool
+gathers(const struct each_file *file, void *argument)
+{
+	(void)argument;
+	return bundle_takes(&file->status, file->offset, file->length);
+}
+
+/* In a worker. */
+static void
+work_together(struct each_file *const *files, size_t count, void *argument)
+{
+	struct load *load = argument;
+	struct preload_hooks hooks = hooks_of(load);
+	struct bundle_file bundle[EACH_TOGETHER];
+	uint64_t start = stop_now();
+
+	for (size_t i = 0; i < count; i++) {
+		struct tally_file *result = files[i]->result;
+
+		result->start = start;
+		bundle[i] = (struct bundle_file){ files[i]->fd, &files[i]->status,
+			&result->preload };
+	}
+	bundle_load(bundle, count, &hooks);
+	for (size_t i = 0; i < count; i++)
+		finish_file(load, files[i]);
 }
 
 static const char *
@@ -251,6 +296,8 @@ load_run(struct load *load)
 		.result_size = sizeof(struct tally_file),
 		.workers = load->workers,
 		.work = work,
+		.gathers = gathers,
+		.work_together = work_together,
 		.report = report,
 		.operand_done = operand_done,
 		.argument = load,

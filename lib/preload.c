@@ -164,6 +164,22 @@ reaches_end(const struct stat *status, uint64_t offset, uint64_t length)
 	return S_ISREG(status->st_mode) && offset + length >= (uint64_t)status->st_size;
 }
 
+/* Measures, and loads once more what was on its way still, or pushed out: if there is room. */
+static void
+finish(const struct job *job, uint64_t offset, uint64_t length)
+{
+	struct preload *result = job->result;
+	uint64_t missing;
+
+	if (!measure(job, offset, length) || result->resident == length || result->error)
+		return;
+	missing = less(length - result->resident, result->holes);
+	if (stop_asked() || missing == 0 || !admits(job, missing))
+		return;
+	load_gaps(job, offset, length);
+	measure(job, offset, length);
+}
+
 void
 preload_range(int fd, const struct stat *status, uint64_t offset, uint64_t length,
     const struct preload_hooks *hooks, struct preload *result)
@@ -189,12 +205,16 @@ preload_range(int fd, const struct stat *status, uint64_t offset, uint64_t lengt
 		load_range(&job, offset, length);
 	else if (missing)
 		load_gaps(&job, offset, length);
-	if (!measure(&job, offset, length) || result->resident == length || result->error)
-		return;
-	/* what was on its way still, or pushed out: once more, if there is room for it */
-	missing = less(length - result->resident, result->holes);
-	if (stop_asked() || missing == 0 || !admits(&job, missing))
-		return;
-	load_gaps(&job, offset, length);
-	measure(&job, offset, length);
+	finish(&job, offset, length);
+}
+
+void
+preload_rest(int fd, const struct stat *status, const struct preload_hooks *hooks,
+    struct preload *result)
+{
+	struct job job = { fd, status, hooks, result };
+	uint64_t length = (uint64_t)status->st_size;
+
+	load_gaps(&job, 0, length);
+	finish(&job, 0, length);
 }
