@@ -5,11 +5,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "device.h"
 #include "residency.h"
 #include "stop.h"
 
-/* The kernel reads that much in one go at least: twice the usual readahead. */
-#define LARGEST    (256U << 10)
+/* Larger ones are read alone as fast. */
+#define LARGEST    (1U << 20)
+#define IN_FLIGHT  (8U << 20) /* bytes asked for at once, of all files */
 #define SMALL_PAGE 4096
 
 /* A file's place in the area. */
@@ -29,14 +31,14 @@ struct bundle {
 	char *area;
 	size_t pages;
 	struct place places[BUNDLE_FILES];
-	unsigned char seen[BUNDLE_FILES * (LARGEST / SMALL_PAGE)];
+	unsigned char seen[IN_FLIGHT / SMALL_PAGE + BUNDLE_FILES];
 };
 
 bool
-bundle_takes(const struct stat *status, uint64_t offset, uint64_t length)
+bundle_takes(int fd, const struct stat *status, uint64_t offset, uint64_t length)
 {
 	return S_ISREG(status->st_mode) && offset == 0 && length > 0 && length <= LARGEST &&
-	    length == (uint64_t)status->st_size;
+	    length == (uint64_t)status->st_size && length <= device_of(fd, status).call;
 }
 
 static uint64_t
@@ -230,15 +232,14 @@ finish_all(struct bundle *bundle)
 	}
 }
 
-void
-bundle_load(const struct bundle_file *files, size_t count, const struct preload_hooks *hooks)
+/* Some of the files, which are no more than IN_FLIGHT. */
+static void
+load_some(const struct bundle_file *files, size_t count, const struct preload_hooks *hooks)
 {
 	struct bundle bundle = { .files = files, .count = count, .hooks = hooks };
 	bool mapped, looked;
 
 	bundle.page = (size_t)residency_page_size();
-	for (size_t i = 0; i < count; i++)
-		*files[i].result = (struct preload){ .why = RESIDENCY_KNOWN };
 	mapped = map_files(&bundle);
 	looked = mapped && look(&bundle);
 	if (looked) {
@@ -249,6 +250,26 @@ bundle_load(const struct bundle_file *files, size_t count, const struct preload_
 		munmap(bundle.area, bundle.pages * bundle.page);
 	for (size_t i = 0; i < count; i++)
 		if (!looked || bundle.places[i].alone)
-			preload_range(files[i].fd, files[i].status, 0,
-			    (uint64_t)files[i].status->st_size, hooks, files[i].result);
+			preload_range(files[i].fd, files[i].status, 0, size_of(&bundle, i), hooks,
+			    files[i].result);
+}
+
+void
+bundle_load(const struct bundle_file *files, size_t count, const struct preload_hooks *hooks)
+{
+	size_t first = 0;
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t size = (uint64_t)files[i].status->st_size;
+
+		*files[i].result = (struct preload){ .why = RESIDENCY_KNOWN };
+		if (bytes + size > IN_FLIGHT) {
+			load_some(files + first, i - first, hooks);
+			first = i;
+			bytes = 0;
+		}
+		bytes += size;
+	}
+	load_some(files + first, count - first, hooks);
 }

@@ -82,7 +82,7 @@ static bool
 gathers(const struct each_file *file, void *argument)
 {
 	(void)argument;
-	return bundle_takes(&file->status, file->offset, file->length);
+	return bundle_takes(file->fd, &file->status, file->offset, file->length);
 }
 
 /* In a worker. */
