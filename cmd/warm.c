@@ -12,7 +12,6 @@
 #include "stop.h"
 #include "tally.h"
 
-#define WORKERS     8 /* more than processors: they wait for the disk */
 #define MAX_WORKERS 1024
 
 struct options {
@@ -25,7 +24,7 @@ struct options {
 
 static const struct opts_option options[] = {
 	{ 'j', "jobs", "N", opts_count, offsetof(struct options, workers),
-	    "load N files at a time (default 8)" },
+	    "load by N threads (default: as the device has it)" },
 	{ 0, "budget", "SIZE|PCT", opts_share, offsetof(struct options, budget),
 	    "bring in no more (default: what is free or idle)" },
 	{ 0, "min", "PCT", opts_percent, offsetof(struct options, min),
@@ -62,7 +61,7 @@ main(int argc, char **argv)
 	static struct load load; /* a worker may hang in the kernel longer than main takes */
 	static struct options opt = {
 		.select = SELECT_ALL,
-		.workers = WORKERS,
+		.workers = NUM_UNKNOWN,
 		.budget = BUDGET_NO_SHARE,
 		.min = -1,
 	};
@@ -75,7 +74,7 @@ main(int argc, char **argv)
 		.select = &opt.select,
 		.operands = argv + first,
 		.count = (size_t)(argc - first),
-		.workers = (unsigned)opt.workers,
+		.workers = opt.workers == NUM_UNKNOWN ? 0 : (unsigned)opt.workers,
 		.share = opt.budget,
 		.min = opt.min,
 		/* in prom a label a file is too many */
@@ -85,7 +84,7 @@ main(int argc, char **argv)
 	status = select_check(&opt.select, opt.common.format, load.operands, load.count);
 	if (status != STATUS_DONE)
 		return status;
-	if (opt.workers < 1 || opt.workers > MAX_WORKERS)
+	if (opt.workers != NUM_UNKNOWN && (opt.workers < 1 || opt.workers > MAX_WORKERS))
 		return opts_misuse("--jobs: from 1 to %d", MAX_WORKERS);
 	stop_catch(opt.common.timeout);
 	return run(&load, &opt.common);

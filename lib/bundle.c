@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "device.h"
+#include "extent.h"
 #include "residency.h"
 #include "stop.h"
 
@@ -31,6 +32,7 @@ struct bundle {
 	char *area;
 	size_t pages;
 	struct place places[BUNDLE_FILES];
+	size_t order[BUNDLE_FILES]; /* of the files in the area */
 	unsigned char seen[IN_FLIGHT / SMALL_PAGE + BUNDLE_FILES];
 };
 
@@ -70,14 +72,33 @@ map_file(const struct bundle *bundle, size_t i)
 		   PROT_READ, MAP_SHARED | MAP_FIXED, file->fd, 0) != MAP_FAILED;
 }
 
+/* As the files are given, or as they lie on a disk that would seek: it is asked in the order of
+ * the area. */
+static void
+choose_order(struct bundle *bundle)
+{
+	bool seeks = device_of(bundle->files[0].fd, bundle->files[0].status).seeks;
+	uint64_t on_disk[BUNDLE_FILES];
+
+	for (size_t i = 0, at; i < bundle->count; i++) {
+		on_disk[i] = seeks ? extent_first(bundle->files[i].fd) : i;
+		for (at = i; at > 0 && on_disk[bundle->order[at - 1]] > on_disk[i]; at--)
+			bundle->order[at] = bundle->order[at - 1];
+		bundle->order[at] = i;
+	}
+}
+
 /* Reserves the area, and maps the files there; false where there is none. */
 static bool
 map_files(struct bundle *bundle)
 {
+	choose_order(bundle);
 	for (size_t i = 0; i < bundle->count; i++) {
-		bundle->places[i].first = bundle->pages;
-		bundle->places[i].pages = residency_pages(0, size_of(bundle, i));
-		bundle->pages += bundle->places[i].pages;
+		struct place *place = &bundle->places[bundle->order[i]];
+
+		place->first = bundle->pages;
+		place->pages = residency_pages(0, size_of(bundle, bundle->order[i]));
+		bundle->pages += place->pages;
 	}
 	bundle->area = mmap(NULL, bundle->pages * bundle->page, PROT_NONE,
 	    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -147,15 +168,14 @@ admit(struct bundle *bundle, size_t i)
 	return false;
 }
 
-/* Asks for the places from FIRST up to END, all at once. */
+/* Asks for what is in the area from page FIRST up to END, all at once. */
 static void
 ask(const struct bundle *bundle, size_t first, size_t end)
 {
-	size_t from = bundle->places[first].first;
-	size_t to = bundle->places[end - 1].first + bundle->places[end - 1].pages;
-
 	/* what it cannot do is seen afterwards */
-	madvise(bundle->area + from * bundle->page, (to - from) * bundle->page, MADV_WILLNEED);
+	if (first < end)
+		madvise(bundle->area + first * bundle->page, (end - first) * bundle->page,
+		    MADV_WILLNEED);
 }
 
 static void
@@ -163,16 +183,17 @@ ask_for_missing(struct bundle *bundle)
 {
 	size_t first = 0;
 
-	for (size_t i = 0; i < bundle->count; i++) {
+	for (size_t i = 0; i < bundle->count; i++)
 		bundle->places[i].asked = admit(bundle, i);
-		if (bundle->places[i].asked)
+	for (size_t i = 0; i < bundle->count; i++) {
+		const struct place *place = &bundle->places[bundle->order[i]];
+
+		if (place->asked)
 			continue;
-		if (first < i)
-			ask(bundle, first, i);
-		first = i + 1;
+		ask(bundle, first, place->first);
+		first = place->first + place->pages;
 	}
-	if (first < bundle->count)
-		ask(bundle, first, bundle->count);
+	ask(bundle, first, bundle->pages);
 }
 
 /* Reading a byte of a page waits until all of it has come, and tells what failed. */

@@ -2,11 +2,14 @@
 #include "load.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bundle.h"
+#include "device.h"
 #include "diag.h"
 #include "each.h"
 #include "meminfo.h"
@@ -14,6 +17,10 @@
 #include "preload.h"
 #include "status.h"
 #include "stop.h"
+
+#define WORKERS         8
+#define WORKERS_REMOTE  32
+#define WORKERS_SEEKING 2
 
 #define BYTES(n) num_human(n, (char[NUM_HUMAN]){ 0 })
 
@@ -288,13 +295,38 @@ load_prepare(struct load *load)
 	return STATUS_DONE;
 }
 
+/*
+ * How many files are loaded at a time, from what the first operand lies on. Each worker has up to
+ * a bundle of small files on the way. A network answers late; the head of a disk has one place
+ * to be, and a bundle is enough to sort; all else was measured: two to sixteen are equally
+ * fast on two processors.
+ */
+static unsigned
+choose_workers(const struct load *load)
+{
+	struct device device = { .kind = DEVICE_UNKNOWN };
+	struct stat status;
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	int fd = load->count ? open(load->operands[0], O_PATH | O_CLOEXEC) : -1;
+
+	if (fd >= 0 && fstat(fd, &status) == 0)
+		device = device_of(fd, &status);
+	if (fd >= 0)
+		close(fd);
+	if (device.kind == DEVICE_NETWORK)
+		return WORKERS_REMOTE;
+	if (device.seeks)
+		return WORKERS_SEEKING;
+	return processors > WORKERS / 2 ? (unsigned)processors * 2 : WORKERS;
+}
+
 int
 load_run(struct load *load)
 {
 	struct each each = {
 		.select = load->select,
 		.result_size = sizeof(struct tally_file),
-		.workers = load->workers,
+		.workers = load->workers ? load->workers : choose_workers(load),
 		.work = work,
 		.gathers = gathers,
 		.work_together = work_together,

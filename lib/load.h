@@ -22,7 +22,7 @@ struct load {
 	const struct select *select;
 	char **operands;
 	size_t count;
-	unsigned workers;
+	unsigned workers;       /* 0: as the device has it */
 	struct num_share
 	    share;      /* of memory that may be brought in; BUDGET_NO_SHARE: what is free */
 	double min;     /* percent; below 0: no condition */
