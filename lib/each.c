@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "batch.h"
@@ -39,6 +40,7 @@ struct each_run {
 	struct batch *batches; /* pool.size of them */
 	char *results;         /* of all their items */
 	struct tray *trays;    /* of each worker; NULL: files are worked on one by one */
+	size_t tray_size;      /* files that one takes */
 	struct batch *batch;   /* being filled, NULL: none */
 	atomic_int lost;       /* errno of what could not be reported */
 };
@@ -290,6 +292,8 @@ work_on(struct each_run *run, struct tray *tray, struct each_file *file)
 	set_range(file, &run->each.select->range);
 	if (tray && run->each.gathers(file, argument)) {
 		tray->files[tray->count++] = file;
+		if (tray->count == run->tray_size)
+			work_on_tray(run, tray);
 		return;
 	}
 	run->each.work(file, argument);
@@ -384,6 +388,20 @@ processors(void)
 	return count < 1 ? 1 : count > 64 ? 64 : (unsigned)count;
 }
 
+/* How many files each worker may keep open, so that all do with the limit. */
+static size_t
+choose_tray_size(const struct each_run *run)
+{
+	const size_t others = WALK_OPEN + run->pool.size + 16; /* folders, lists, output */
+	struct rlimit limit;
+	size_t share;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur <= others)
+		return 1;
+	share = (size_t)((limit.rlim_cur - others) / run->pool.workers);
+	return share < 1 ? 1 : share < EACH_TOGETHER ? share : EACH_TOGETHER;
+}
+
 static int
 allocate(struct each_run *run)
 {
@@ -400,6 +418,7 @@ allocate(struct each_run *run)
 	if (run->each.gathers) {
 		pool->share = BATCH_ITEMS;
 		pool->settle = settle;
+		run->tray_size = choose_tray_size(run);
 		run->trays = calloc(pool->workers, sizeof *run->trays);
 		if (!run->trays)
 			return -1;
