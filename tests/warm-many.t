@@ -187,12 +187,12 @@ else
 		head -c $((2 * page)) /dev/urandom >"$TMP/mnt/f/$name"
 		sync "$TMP/mnt/f/$name"
 	done
-	# a file that keeps the one worker until all the others have been found
+	# a file that keeps the one worker until most of the others have been found
 	head -c 32M /dev/zero >"$TMP/first"
 	(echo "$TMP/first"; find "$TMP/mnt/f" -type f | sort -r) >"$TMP/backwards"
 	echo "dev == $((0x$(stat -c %t "$loop") * 1048576 + 0x$(stat -c %T "$loop")))" \
 		>$tracing/events/block/block_rq_issue/filter
-	# order: "as given" or "as on disk", as far as the device can tell
+	# order: "as given" or "as on disk", as the device was asked for the last of them
 	order() {
 		evict "$TMP/mnt/f"
 		"$pages" --evict "$TMP/first"
@@ -203,9 +203,10 @@ else
 		sed -n 's/.*block_rq_issue: [0-9,]* R[A-Z]* [0-9]* ([^)]*) \([0-9]*\) + .*/\1/p' \
 			$tracing/trace >"$TMP/sectors"
 		[ "$(wc -l <"$TMP/sectors")" -ge 20 ] || echo "few reads: $(wc -l <"$TMP/sectors")"
-		if sort -n -c "$TMP/sectors" 2>/dev/null; then
+		tail -n 12 "$TMP/sectors" >"$TMP/last" # the first may have come alone
+		if sort -n -c "$TMP/last" 2>/dev/null; then
 			echo "as on disk"
-		elif sort -rn -c "$TMP/sectors" 2>/dev/null; then
+		elif sort -rn -c "$TMP/last" 2>/dev/null; then
 			echo "as given"
 		else
 			echo "mixed: $(paste -s -d ' ' "$TMP/sectors")"
