@@ -87,7 +87,7 @@ mkdir few
 for name in a b c d; do file few/$name 10; done
 printf '%s\n' few/a few/b few/c few/d >list
 for try in 1 2 3 4 5; do
-	for name in few/*; do "$pages" --evict $name; done
+	for name in few/*; do "$pages" --evict "$name"; done
 	"$pages" --warm few/c 0 $((7 * page))
 	[ "$("$pages" few/a) $("$pages" few/c)" != "0/10 7/10" ] || break
 done
@@ -99,7 +99,7 @@ few/c $((10 * page)) $((7 * page)) $((3 * page)) $((10 * page)) 0
 few/d $((10 * page)) 0 0 0 $((10 * page))
 status 1"
 is "mincore agrees ($try tries)" \
-	"$(for name in few/*; do "$pages" $name; done | paste -s -d ' ')" "10/10 0/10 10/10 0/10"
+	"$(for name in few/*; do "$pages" "$name"; done | paste -s -d ' ')" "10/10 0/10 10/10 0/10"
 
 ### Very many
 
@@ -188,9 +188,9 @@ else
 	mount "$loop" "$TMP/mnt"
 	on_exit "umount $TMP/mnt"
 	queue=/sys/block/${loop#/dev/}/queue
-	rotational=$(cat $queue/rotational)
+	rotational=$(cat "$queue"/rotational)
 	on_exit "echo $rotational >$queue/rotational; echo 0 >$queue/nomerges"
-	echo 2 >$queue/nomerges
+	echo 2 >"$queue"/nomerges
 	mkdir "$TMP/mnt/f"
 	for name in 01 02 03 04 05 06 07 08 09 10 11 12 13 14 15 16 17 18 19 20; do
 		head -c $((2 * page)) /dev/urandom >"$TMP/mnt/f/$name"
@@ -214,10 +214,10 @@ else
 			echo "otherwise: $(paste -s -d ' ' "$TMP/sectors")"
 		fi
 	}
-	echo none >$queue/scheduler
-	echo 0 >$queue/rotational
+	echo none >"$queue"/scheduler
+	echo 0 >"$queue"/rotational
 	like "files are asked for in the order found" "$(order)" "otherwise: *"
-	echo 1 >$queue/rotational
+	echo 1 >"$queue"/rotational
 	is "where the disk seeks, in their order on it" "$(order)" "as on disk"
 fi
 
