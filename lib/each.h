@@ -36,6 +36,7 @@ struct each {
 	size_t result_size;
 	unsigned workers; /* 0: as many as there are processors */
 	bool in_order;    /* of the names in each folder; else as they are found */
+	bool by_place;    /* as files lie on the disk, roughly: see walk.h */
 
 	/* In a worker thread, one file: fills in file->result. Not called where
 	 * the file could not be opened. Called for each hard link, of which only the
