@@ -7,6 +7,7 @@
 #include "num.h"
 #include "opts.h"
 #include "out.h"
+#include "pace.h"
 #include "select.h"
 #include "status.h"
 #include "stop.h"
@@ -20,7 +21,10 @@ struct options {
 	struct select select;
 	uint64_t workers;
 	struct num_share budget;
-	double min; /* below 0: none */
+	double min;    /* below 0: none */
+	uint64_t rate; /* NUM_UNKNOWN: as fast as it can */
+	bool idle, dry_run;
+	const char *cgroup;
 };
 
 static const struct opts_option options[] = {
@@ -28,6 +32,14 @@ static const struct opts_option options[] = {
 	    "load N files at a time (default 8)" },
 	{ 0, "budget", "SIZE|PCT", opts_share, offsetof(struct options, budget),
 	    "bring in no more (default: what is free or idle)" },
+	{ 0, "cgroup", "PATH", opts_text, offsetof(struct options, cgroup),
+	    "let this memory cgroup pay for what is read" },
+	{ 0, "dry-run", NULL, opts_flag, offsetof(struct options, dry_run),
+	    "read nothing: tell what would be read, and if it fits" },
+	{ 0, "idle", NULL, opts_flag, offsetof(struct options, idle),
+	    "read from disks when nobody else does" },
+	{ 0, "rate", "SIZE", opts_size, offsetof(struct options, rate),
+	    "read no more than SIZE a second" },
 	{ 0, "min", "PCT", opts_percent, offsetof(struct options, min),
 	    "exit 2 where less of an operand is in memory" },
 	{ 0 },
@@ -65,6 +77,7 @@ main(int argc, char **argv)
 		.workers = WORKERS,
 		.budget = BUDGET_NO_SHARE,
 		.min = -1,
+		.rate = NUM_UNKNOWN,
 	};
 	struct opts_group groups[] = { { select_options, &opt.select }, { options, &opt }, { 0 } };
 	int status, first = opts_parse(&tool, groups, &opt.common, argc, argv, &status);
@@ -81,12 +94,19 @@ main(int argc, char **argv)
 		/* in prom a label a file is too many */
 		.each_file = opt.common.verbose > 0 && opt.common.format != OUT_PROM,
 		.quiet = opt.common.quiet,
+		.dry_run = opt.dry_run,
+		.rate = opt.rate == NUM_UNKNOWN ? 0 : opt.rate,
+		.idle = opt.idle,
+		.cgroup = opt.cgroup,
 	};
 	status = select_check(&opt.select, opt.common.format, load.operands, load.count);
 	if (status != STATUS_DONE)
 		return status;
 	if (opt.workers < 1 || opt.workers > MAX_WORKERS)
 		return opts_misuse("--jobs: from 1 to %d", MAX_WORKERS);
+	if (opt.rate < pace_least())
+		return opts_misuse("--rate: %llu or more, which is a page in a quarter of a second",
+		    (unsigned long long)pace_least());
 	stop_catch(opt.common.timeout);
 	return run(&load, &opt.common);
 }

@@ -51,16 +51,23 @@ count(const struct job *job, uint64_t bytes)
 		job->hooks->asked(bytes, job->hooks->argument);
 }
 
+static bool
+may_read(const struct job *job, uint64_t bytes)
+{
+	return !job->hooks->wait || job->hooks->wait(bytes, job->hooks->argument);
+}
+
 /* Stops where the file ends by now, or something fails. */
 static void
 load_range(const struct job *job, uint64_t offset, uint64_t length)
 {
-	char *buffer = malloc(least(length, PIECE)); /* what nobody looks at */
+	uint64_t most = job->hooks->chunk ? least(job->hooks->chunk, PIECE) : PIECE;
+	char *buffer = malloc(least(length, most)); /* what nobody looks at */
 
 	if (!buffer)
 		job->result->error = ENOMEM;
-	while (buffer && length > 0 && !stop_asked()) {
-		ssize_t n = pread(job->fd, buffer, least(length, PIECE), (off_t)offset);
+	while (buffer && length > 0 && !stop_asked() && may_read(job, least(length, most))) {
+		ssize_t n = pread(job->fd, buffer, least(length, most), (off_t)offset);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -182,8 +189,8 @@ preload_range(int fd, const struct stat *status, uint64_t offset, uint64_t lengt
 		result->resident = result->already;
 		return;
 	}
-	/* else not a page around what is missing: nobody asked for it */
-	if (missing && (partly || !reaches_end(status, offset, length)))
+	/* else not a page around what is missing: nobody asked for it, nor before its time */
+	if (missing && (partly || hooks->chunk || !reaches_end(status, offset, length)))
 		posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
 	if (missing && !partly)
 		load_range(&job, offset, length);
@@ -197,4 +204,18 @@ preload_range(int fd, const struct stat *status, uint64_t offset, uint64_t lengt
 		return;
 	load_gaps(&job, offset, length);
 	measure(&job, offset, length);
+}
+
+void
+preload_look(int fd, const struct stat *status, uint64_t offset, uint64_t length,
+    struct preload *result)
+{
+	struct job job = { fd, status, NULL, result };
+
+	*result = (struct preload){ .why = RESIDENCY_KNOWN };
+	if (length > 0)
+		measure_before(&job, offset, length);
+	result->resident = result->already;
+	if (result->already < length)
+		result->holes = holes_sum(fd, offset, length);
 }
