@@ -20,6 +20,13 @@
 #define FULL 10.0
 
 /*
+ * Where more of the machine is free than the kernel ever keeps free (some percent, by its
+ * watermarks), nobody waits for the machine: but for room below a cgroup's own limit, which
+ * is no matter of ours.
+ */
+#define FREE(total) ((total) / 16)
+
+/*
  * Half of what the budget leaves alone: as much is available, at least, where there is a budget
  * at all.
  */
@@ -33,6 +40,7 @@ join(const char *a, const char *b)
 	return asprintf(&path, "%s%s", a, b) < 0 ? NULL : path;
 }
 
+/* Takes over PATH; whether there is something to read. */
 static bool
 begin_stalls(struct pressure_stalls *stalls, char *path, uint64_t now)
 {
@@ -49,20 +57,13 @@ static int
 begin_machine(struct pressure *pressure, const char *root, uint64_t now)
 {
 	char *path = join(root, PSI_PATH);
-	struct meminfo info;
 
-	if (!path)
-		return -1;
-	if (begin_stalls(&pressure->machine, path, now))
-		return 0;
 	pressure->meminfo = join(root, MEMINFO_PATH);
-	if (!pressure->meminfo)
+	if (!path || !pressure->meminfo) {
+		free(path);
 		return -1;
-	meminfo_read(pressure->meminfo, &info); /* where it fails, every field is unknown */
-	if (info.total == MEMINFO_UNKNOWN || info.available == MEMINFO_UNKNOWN) {
-		free(pressure->meminfo);
-		pressure->meminfo = NULL;
 	}
+	begin_stalls(&pressure->machine, path, now);
 	return 0;
 }
 
@@ -113,7 +114,11 @@ pressure_free(struct pressure *pressure)
 bool
 pressure_known(const struct pressure *pressure)
 {
-	return pressure->machine.path || pressure->members.path || pressure->meminfo;
+	struct meminfo info;
+
+	return pressure->machine.path || pressure->members.path ||
+	    (meminfo_read(pressure->meminfo, &info) == 0 && info.total != MEMINFO_UNKNOWN &&
+		info.available != MEMINFO_UNKNOWN);
 }
 
 /* The share of TIME (ns) that went by between two totals (microseconds), in percent; 0 where
@@ -145,33 +150,49 @@ stalled(struct pressure *pressure, struct pressure_stalls *stalls, uint64_t now)
 	return true;
 }
 
+/* Of what nobody tells, the worst is thought. */
+static bool
+little_free(const struct pressure *pressure)
+{
+	struct meminfo info;
+
+	return meminfo_read(pressure->meminfo, &info) < 0 || info.total == MEMINFO_UNKNOWN ||
+	    info.free == MEMINFO_UNKNOWN || info.free < FREE(info.total);
+}
+
+/* Of what nobody tells, nothing is thought: it would never change. */
 static bool
 little_available(struct pressure *pressure)
 {
 	struct meminfo info;
 
-	if (!pressure->meminfo || meminfo_read(pressure->meminfo, &info) < 0 ||
-	    info.total == MEMINFO_UNKNOWN || info.available == MEMINFO_UNKNOWN)
+	if (meminfo_read(pressure->meminfo, &info) < 0 || info.total == MEMINFO_UNKNOWN ||
+	    info.available == MEMINFO_UNKNOWN)
 		return false;
 	pressure->available = info.available;
 	return info.available < AVAILABLE(info.total);
 }
 
+static enum pressure_why
+look_at_machine(struct pressure *pressure, uint64_t now)
+{
+	if (pressure->machine.path)
+		return stalled(pressure, &pressure->machine, now) && little_free(pressure)
+		    ? PRESSURE_MACHINE
+		    : PRESSURE_NONE;
+	return little_available(pressure) ? PRESSURE_AVAILABLE : PRESSURE_NONE;
+}
+
 bool
 pressure_tight(struct pressure *pressure, uint64_t now)
 {
-	bool members, machine;
-
 	if (now < pressure->next)
 		return pressure->why != PRESSURE_NONE;
 	pressure->next = now + PRESSURE_WINDOW;
 	/* both, so that each has looked when the other one is over */
-	members = stalled(pressure, &pressure->members, now);
-	machine = stalled(pressure, &pressure->machine, now);
-	pressure->why = machine          ? PRESSURE_MACHINE
-	    : members                    ? PRESSURE_GROUP
-	    : little_available(pressure) ? PRESSURE_AVAILABLE
-					 : PRESSURE_NONE;
+	pressure->why = look_at_machine(pressure, now);
+	if (stalled(pressure, &pressure->members, now))
+		pressure->why = PRESSURE_GROUP;
 	return pressure->why != PRESSURE_NONE;
 }
 

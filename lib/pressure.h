@@ -8,14 +8,14 @@
 #include "psi.h"
 
 /*
- * Whether memory is tight now: tasks wait for it, on the machine or in our own memory cgroup
- * (of version 2: version 1 does not tell); where the machine does not tell that, whether little
- * is available.
+ * Whether memory is tight now: tasks wait for it, on the machine while little is free, or in our
+ * own memory cgroup (of version 2: version 1 does not tell). Where the machine does not tell how
+ * long tasks wait, whether little is available.
  */
 
 enum pressure_why {
 	PRESSURE_NONE,      /* it is not tight, as far as can be told */
-	PRESSURE_MACHINE,   /* tasks wait for it */
+	PRESSURE_MACHINE,   /* tasks wait for it, and little is free */
 	PRESSURE_GROUP,     /* those in our cgroup do */
 	PRESSURE_AVAILABLE, /* little is left */
 };
@@ -34,7 +34,7 @@ struct pressure {
 
 	/* its own */
 	struct pressure_stalls machine, members;
-	char *meminfo; /* to be read instead of machine; NULL: not to be read */
+	char *meminfo;
 	uint64_t next; /* no look before that */
 };
 
