@@ -76,7 +76,8 @@ begin_group(struct pressure *pressure, const char *root, uint64_t now)
 
 	if (cgroup_read(root, &cgroup) < 0)
 		return errno == ENOMEM ? -1 : 0;
-	if (cgroup.version == 2) {
+	/* the root, which counts no usage, stands for the machine */
+	if (cgroup.version == 2 && cgroup.levels[0].usage != CGROUP_UNKNOWN) {
 		pressure->group = strdup(cgroup.levels[0].path);
 		if (!pressure->group ||
 		    asprintf(&path, "%s%s/" PSI_GROUP_FILE, root, pressure->group) < 0)

@@ -158,6 +158,10 @@ test_group(void)
 	put_stalls("/proc/pressure/memory", 0, 0);
 	put_meminfo(1000000, 1000000);
 	put_stalls(file, 0, 0);
+	ok(pressure_begin(&pressure, tree, SECOND) == 0 && !pressure.group,
+	    "the root of cgroups is the machine");
+	pressure_free(&pressure);
+	put("/sys/fs/cgroup/a/memory.current", "4096\n");
 	ok(pressure_begin(&pressure, tree, SECOND) == 0, "a cgroup that tells stalls");
 	is(pressure.group ? pressure.group : "", "/sys/fs/cgroup/a", "its folder");
 	put_stalls(file, 300, 0);
