@@ -231,11 +231,102 @@ is "its rows take part of its time" "$(printf '%s\n' "$out" | awk '
 	NR > 1 && $NF != "total" { sum += $(NF - 2) }
 	$NF == "total" { print ($(NF - 2) >= 1.9), (sum <= $(NF - 2) + 0.01) }')" "1 1"
 
-### Memory is not tight
+### Memory is tight
 
 cold large
 run "$warm" large
 is "within the budget there is no pause" "$status:$err" "0:"
+
+# Nobody here shall wait for memory: what the kernel tells is made up, for these runs alone.
+
+# stalls: tasks have waited since the machine was started
+stalls() {
+	set -- "$(milliseconds)"
+	printf 'some avg10=0.00 avg60=0.00 avg300=0.00 total=%09d000\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=%09d000\n' "$1" "$1" |
+		dd of="$TMP/stalls" conv=notrunc status=none
+}
+
+# made_up COMMAND...: with these stalls, on a machine of which little is free
+made_up() {
+	# shellcheck disable=SC2016 # the inner shell's
+	exec unshare -m sh -c 'mount --bind "$1" /proc/pressure/memory && mount --bind "$2" /proc/meminfo &&
+		shift 2 && exec "$@"' sh "$TMP/stalls" "$TMP/meminfo" "$@"
+}
+
+# tighten: from now on, tasks wait all the time; relax: no longer
+tighten() {
+	: >"$TMP/tight"
+	while [ -e "$TMP/tight" ]; do
+		stalls
+		sleep 0.1
+	done &
+	tightener=$!
+}
+
+relax() {
+	rm -f "$TMP/tight"
+	wait "$tightener"
+}
+
+stalls
+printf 'MemTotal: 1048576 kB\nMemFree: 8192 kB\nMemAvailable: 100000 kB\nInactive(file): 0 kB\n' >"$TMP/meminfo"
+if (made_up true) 2>/dev/null; then
+	cold large
+	started made_up "$warm" -f kv -j 2 --budget=100M --rate=4M large
+	sleep 1
+	tighten
+	sleep 1.5 # twice the time between looks, and more
+	before=$(resident large)
+	sleep 1
+	ok "while tasks wait for memory, nothing is read" [ "$(resident large)" -le "$before" ]
+	ok "which was not at the end" [ "$before" -lt $((4096 - 64)) ]
+	ok "nor at the beginning" [ "$before" -gt 256 ]
+	relax
+	ended
+	is "when they do not, it goes on" "$(value resident_bytes) $status" "$((16 * MiB)) 0"
+	is "both is said, and for how long in all" "$(printf '%s\n' "$err" | sed 's/[0-9][0-9.]*/N/g')" \
+		"warm: memory is tight: tasks waited for it N% of the time; reading pauses
+warm: memory is no longer tight: reading goes on after N s
+warm: paused for N s in all, while memory was tight"
+	paused=$(printf '%s\n' "$err" | sed -n 's/.*paused for \([0-9]*\)\.\([0-9]\) s.*/\1\2/p')
+	ok "that is at least as long as they waited" [ "$paused" -ge 20 ]
+	ok "the time is part of the figures" [ "$(value seconds | tr -d .)" -ge $((4000 + paused * 100 - 100)) ]
+
+	stalls
+	cold large
+	started made_up "$warm" -f kv --budget=100M --rate=4M large
+	sleep 0.5
+	tighten
+	sleep 1.5
+	before=$(milliseconds)
+	kill -INT "$pid"
+	ended
+	ok "SIGINT ends a pause" [ $(($(milliseconds) - before)) -lt 1000 ]
+	is "with the figures until then" "$status $(value resident_bytes) $(value read_bytes)" \
+		"130 $(($(resident large) * page)) $(($(resident large) * page))"
+	like "and the time of the pause" "$err" "*reading pauses
+warm: paused for * s in all*"
+	cold large
+	before=$(milliseconds)
+	started made_up "$warm" -f kv --budget=100M --rate=4M -t 2 large
+	ended
+	took=$(($(milliseconds) - before))
+	ok "so does the time limit" [ "$took" -ge 1900 ] || note "$took ms"
+	ok "at once" [ "$took" -lt 4000 ] || note "$took ms"
+	is "with its own status" "$status" 1
+	relax
+
+	printf 'MemTotal: 1048576 kB\nMemFree: 900000 kB\nMemAvailable: 900000 kB\nInactive(file): 0 kB\n' >"$TMP/meminfo"
+	cold large
+	stalls
+	tighten
+	started made_up "$warm" -f kv --budget=100M --rate=8M large
+	ended
+	is "where much is free, they wait for something else" "$status:$err" "0:"
+	relax
+else
+	skip "memory that is tight" "needs root, unshare and /proc/pressure"
+fi
 
 ### --cgroup
 
