@@ -126,7 +126,7 @@ ok "at once" [ $(($(milliseconds) - before)) -lt 3000 ]
 ok "what is told is what is there" [ "$(value resident_bytes)" -eq $(($(resident large) * page)) ]
 ok "which is part of it" [ "$(value resident_bytes)" -gt 0 ]
 ok "and not much more than the rate gives" [ "$(value read_bytes)" -lt $((4 * MiB)) ]
-is "and was read" "$(value read_bytes)" "$(value resident_bytes)"
+ok "and was read" [ "$(value read_bytes)" -ge "$(value resident_bytes)" ]
 cold large
 before=$(milliseconds)
 run "$warm" -f kv --rate=64k -t 1 large
@@ -272,7 +272,7 @@ stalls
 printf 'MemTotal: 1048576 kB\nMemFree: 8192 kB\nMemAvailable: 100000 kB\nInactive(file): 0 kB\n' >"$TMP/meminfo"
 if (made_up true) 2>/dev/null; then
 	cold large
-	started made_up "$warm" -f kv -j 2 --budget=100M --rate=4M large
+	started made_up "$warm" -f kv -t 60 -j 2 --budget=100M --rate=4M large
 	sleep 1
 	tighten
 	sleep 1.5 # twice the time between looks, and more
@@ -302,8 +302,8 @@ warm: paused for N s in all, while memory was tight"
 	kill -INT "$pid"
 	ended
 	ok "SIGINT ends a pause" [ $(($(milliseconds) - before)) -lt 1000 ]
-	is "with the figures until then" "$status $(value resident_bytes) $(value read_bytes)" \
-		"130 $(($(resident large) * page)) $(($(resident large) * page))"
+	is "with the figures until then" "$status $(value resident_bytes)" "130 $(($(resident large) * page))"
+	ok "which were read" [ "$(value read_bytes)" -ge "$(value resident_bytes)" ]
 	like "and the time of the pause" "$err" "*reading pauses
 warm: paused for * s in all*"
 	cold large
@@ -320,7 +320,7 @@ warm: paused for * s in all*"
 	cold large
 	stalls
 	tighten
-	started made_up "$warm" -f kv --budget=100M --rate=8M large
+	started made_up "$warm" -f kv -t 20 --budget=100M --rate=8M large
 	ended
 	is "where much is free, they wait for something else" "$status:$err" "0:"
 	relax
