@@ -13,6 +13,7 @@
 #include "meminfo.h"
 #include "minimum.h"
 #include "preload.h"
+#include "residency.h"
 #include "status.h"
 #include "stop.h"
 
@@ -24,17 +25,19 @@ worsen(struct load *load, enum status status)
 	load->status = status_worse(load->status, status);
 }
 
-/* In a worker: takes BYTES from the budget. */
+/* In a worker: takes the pages of BYTES from the budget, which many small files are much more
+ * than. */
 static bool
 admit(uint64_t bytes, void *argument)
 {
 	struct load *load = argument;
-	unsigned long long left = atomic_load(&load->left);
+	unsigned long long left = atomic_load(&load->left), page = residency_page_size();
+	unsigned long long last = bytes % page ? page - bytes % page : 0;
 
 	do {
-		if (bytes > left)
+		if (bytes > left || last > left - bytes)
 			return false;
-	} while (!atomic_compare_exchange_weak(&load->left, &left, left - bytes));
+	} while (!atomic_compare_exchange_weak(&load->left, &left, left - bytes - last));
 	return true;
 }
 
