@@ -7,6 +7,7 @@
 #include "num.h"
 #include "opts.h"
 #include "out.h"
+#include "pace.h"
 #include "select.h"
 #include "status.h"
 #include "stop.h"
@@ -19,7 +20,10 @@ struct options {
 	struct select select;
 	uint64_t workers;
 	struct num_share budget;
-	double min; /* below 0: none */
+	double min;    /* below 0: none */
+	uint64_t rate; /* NUM_UNKNOWN: as fast as it can */
+	bool idle, dry_run;
+	const char *cgroup;
 };
 
 static const struct opts_option options[] = {
@@ -27,6 +31,14 @@ static const struct opts_option options[] = {
 	    "load by N threads (default: as the device has it)" },
 	{ 0, "budget", "SIZE|PCT", opts_share, offsetof(struct options, budget),
 	    "bring in no more (default: what is free or idle)" },
+	{ 0, "cgroup", "PATH", opts_text, offsetof(struct options, cgroup),
+	    "let this memory cgroup pay for what is read" },
+	{ 0, "dry-run", NULL, opts_flag, offsetof(struct options, dry_run),
+	    "read nothing: tell what would be read, and if it fits" },
+	{ 0, "idle", NULL, opts_flag, offsetof(struct options, idle),
+	    "read from disks when nobody else does" },
+	{ 0, "rate", "SIZE", opts_size, offsetof(struct options, rate),
+	    "read no more than SIZE a second" },
 	{ 0, "min", "PCT", opts_percent, offsetof(struct options, min),
 	    "exit 2 where less of an operand is in memory" },
 	{ 0 },
@@ -64,6 +76,7 @@ main(int argc, char **argv)
 		.workers = NUM_UNKNOWN,
 		.budget = BUDGET_NO_SHARE,
 		.min = -1,
+		.rate = NUM_UNKNOWN,
 	};
 	struct opts_group groups[] = { { select_options, &opt.select }, { options, &opt }, { 0 } };
 	int status, first = opts_parse(&tool, groups, &opt.common, argc, argv, &status);
@@ -80,12 +93,19 @@ main(int argc, char **argv)
 		/* in prom a label a file is too many */
 		.each_file = opt.common.verbose > 0 && opt.common.format != OUT_PROM,
 		.quiet = opt.common.quiet,
+		.dry_run = opt.dry_run,
+		.rate = opt.rate == NUM_UNKNOWN ? 0 : opt.rate,
+		.idle = opt.idle,
+		.cgroup = opt.cgroup,
 	};
 	status = select_check(&opt.select, opt.common.format, load.operands, load.count);
 	if (status != STATUS_DONE)
 		return status;
 	if (opt.workers != NUM_UNKNOWN && (opt.workers < 1 || opt.workers > MAX_WORKERS))
 		return opts_misuse("--jobs: from 1 to %d", MAX_WORKERS);
+	if (opt.rate < pace_least())
+		return opts_misuse("--rate: %llu or more, which is a page in a quarter of a second",
+		    (unsigned long long)pace_least());
 	stop_catch(opt.common.timeout);
 	return run(&load, &opt.common);
 }

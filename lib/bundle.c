@@ -182,13 +182,29 @@ ask(const struct bundle *bundle, size_t first, size_t end)
 		    MADV_WILLNEED);
 }
 
+/* Which files are asked for: none, where it is not the time to. */
+static void
+choose_files(struct bundle *bundle)
+{
+	const struct preload_hooks *hooks = bundle->hooks;
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < bundle->count; i++) {
+		bundle->places[i].asked = admit(bundle, i);
+		if (bundle->places[i].asked)
+			bytes += bundle->places[i].missing;
+	}
+	if (bytes && hooks->wait && !hooks->wait(bytes, hooks->argument))
+		for (size_t i = 0; i < bundle->count; i++)
+			bundle->places[i].asked = false;
+}
+
 static void
 ask_for_missing(struct bundle *bundle)
 {
 	size_t first = 0;
 
-	for (size_t i = 0; i < bundle->count; i++)
-		bundle->places[i].asked = admit(bundle, i);
+	choose_files(bundle);
 	for (size_t i = 0; i < bundle->count; i++) {
 		const struct place *place = &bundle->places[bundle->order[i]];
 
@@ -282,14 +298,15 @@ load_some(const struct bundle_file *files, size_t count, const struct preload_ho
 void
 bundle_load(const struct bundle_file *files, size_t count, const struct preload_hooks *hooks)
 {
-	size_t first = 0;
+	uint64_t most = hooks->chunk && hooks->chunk < IN_FLIGHT ? hooks->chunk : IN_FLIGHT;
 	uint64_t bytes = 0;
+	size_t first = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		uint64_t size = (uint64_t)files[i].status->st_size;
 
 		*files[i].result = (struct preload){ .why = RESIDENCY_KNOWN };
-		if (bytes + size > IN_FLIGHT) {
+		if (first < i && bytes + size > most) {
 			load_some(files + first, i - first, hooks);
 			first = i;
 			bytes = 0;

@@ -12,9 +12,12 @@
 #include "device.h"
 #include "diag.h"
 #include "each.h"
+#include "enter.h"
+#include "ioprio.h"
 #include "meminfo.h"
 #include "minimum.h"
 #include "preload.h"
+#include "residency.h"
 #include "status.h"
 #include "stop.h"
 
@@ -30,17 +33,19 @@ worsen(struct load *load, enum status status)
 	load->status = status_worse(load->status, status);
 }
 
-/* In a worker: takes BYTES from the budget. */
+/* In a worker: takes the pages of BYTES from the budget, which many small files are much more
+ * than. */
 static bool
 admit(uint64_t bytes, void *argument)
 {
 	struct load *load = argument;
-	unsigned long long left = atomic_load(&load->left);
+	unsigned long long left = atomic_load(&load->left), page = residency_page_size();
+	unsigned long long last = bytes % page ? page - bytes % page : 0;
 
 	do {
-		if (bytes > left)
+		if (bytes > left || last > left - bytes)
 			return false;
-	} while (!atomic_compare_exchange_weak(&load->left, &left, left - bytes));
+	} while (!atomic_compare_exchange_weak(&load->left, &left, left - bytes - last));
 	return true;
 }
 
@@ -52,10 +57,49 @@ asked(uint64_t bytes, void *argument)
 	progress_add(&load->progress, bytes);
 }
 
+static bool
+wait(uint64_t bytes, void *argument)
+{
+	struct load *load = argument;
+
+	return manners_wait(&load->manners, bytes);
+}
+
+/* In a worker: what work would do, but for the reading. */
+static void
+plan(struct load *load, const struct each_file *file, struct preload *result)
+{
+	uint64_t missing;
+
+	preload_look(file->fd, &file->status, file->offset, file->length, result);
+	missing = file->length - result->already;
+	if (missing && !admit(missing, load)) {
+		result->skipped = missing;
+		result->holes = 0; /* nobody gets as far as to see them */
+	}
+	progress_add(&load->progress, 1);
+}
+
 static struct preload_hooks
 hooks_of(struct load *load)
 {
-	return (struct preload_hooks){ admit, asked, load };
+	uint64_t chunk = pace_chunk(&load->manners.pace);
+
+	return (struct preload_hooks){
+		.admit = admit,
+		.wait = wait,
+		.chunk = chunk == UINT64_MAX ? 0 : chunk,
+		.asked = asked,
+		.argument = load,
+	};
+}
+
+static void
+bring_in(struct load *load, const struct each_file *file, struct preload *result)
+{
+	struct preload_hooks hooks = hooks_of(load);
+
+	preload_range(file->fd, &file->status, file->offset, file->length, &hooks, result);
 }
 
 /* In a worker, when FILE is done. */
@@ -67,7 +111,7 @@ finish_file(struct load *load, struct each_file *file)
 
 	result->end = stop_now();
 	file->error = preload->error ? preload->error : preload->unmeasured;
-	if (file->length > preload->read)
+	if (!load->dry_run && file->length > preload->read)
 		progress_add(&load->progress, file->length - preload->read);
 }
 
@@ -77,19 +121,19 @@ work(struct each_file *file, void *argument)
 {
 	struct load *load = argument;
 	struct tally_file *result = file->result;
-	struct preload_hooks hooks = hooks_of(load);
 
 	result->start = stop_now();
-	preload_range(file->fd, &file->status, file->offset, file->length, &hooks,
-	    &result->preload);
+	(load->dry_run ? plan : bring_in)(load, file, &result->preload);
 	finish_file(load, file);
 }
 
 static bool
 gathers(const struct each_file *file, void *argument)
 {
-	(void)argument;
-	return bundle_takes(file->fd, &file->status, file->offset, file->length);
+	const struct load *load = argument;
+
+	return !load->dry_run && file->length <= pace_chunk(&load->manners.pace) &&
+	    bundle_takes(file->fd, &file->status, file->offset, file->length);
 }
 
 /* In a worker. */
@@ -155,7 +199,9 @@ check_min(struct load *load, const char *name, const struct tally *tally)
 	/* a file that failed is of unknown size: what is known of the others counts, if any is */
 	bool known = !tally->beyond && (tally->size || !tally->failed);
 
-	worsen(load, minimum_check(name, load->min, known, tally->resident, tally->size));
+	worsen(load,
+	    minimum_check(name, load->dry_run ? "would be" : "is", load->min, known,
+		load->dry_run ? tally->expected : tally->resident, tally->size));
 }
 
 static void
@@ -204,9 +250,12 @@ explain_skipped(struct load *load)
 	if (load->all.beyond)
 		return; /* that is said */
 	diag_error("%llu files not started, %s (%llu bytes): the budget is %s (%llu bytes), %s%s; "
-		   "--budget=SIZE|PCT changes it",
+		   "--budget=SIZE|PCT changes it%s",
 	    (unsigned long long)load->all.skipped_files, BYTES(skipped), skipped, BYTES(allowed),
-	    allowed, given ? "as given" : "what is free or idle ", given ? "" : words);
+	    allowed, given ? "as given" : "what is free or idle ", given ? "" : words,
+	    given || !budget->room_group || load->cgroup
+		? ""
+		: "; warm's own memory cgroup pays, and --cgroup=PATH lets another one pay");
 	worsen(load, STATUS_PART);
 }
 
@@ -234,7 +283,7 @@ explain_missing(struct load *load)
 	if (load->all.holes)
 		explain_holes(load);
 	known = load->all.skipped + load->all.holes; /* of what is missing */
-	if (missing <= known || load->all.failed || stop_asked())
+	if (missing <= known || load->all.failed || stop_asked() || load->dry_run)
 		return;
 	missing -= known;
 	if (load->min >= 0 && load->status == STATUS_DONE) {
@@ -247,6 +296,22 @@ explain_missing(struct load *load)
 	worsen(load, STATUS_PART);
 }
 
+/* What a dry run is for. */
+static void
+explain_plan(const struct load *load)
+{
+	const struct tally *all = &load->all;
+	/* not what is missing less what is skipped, which is of files besides that hide it */
+	unsigned long long planned = all->expected + all->holes - all->already;
+	unsigned long long allowed = load->allowed;
+
+	if (!all->beyond)
+		diag_note("a dry run: %s (%llu bytes)%s would be read, the budget is %s (%llu "
+			  "bytes)",
+		    BYTES(planned), planned, all->failed ? " of what can be measured" : "",
+		    BYTES(allowed), allowed);
+}
+
 /* After the walk: what is missing of the report, and how it went. */
 static int
 finish(struct load *load)
@@ -255,11 +320,15 @@ finish(struct load *load)
 
 	if (stopped && (load->current.files || load->current.failed))
 		operand_done(load->operand, operand_name(load, load->operand), load);
+	load->all.end = stop_now();
 	if (load->out.format == OUT_TEXT && load->count + !!load->select->files_from > 1)
 		put_row(load, "total", &load->all);
 	if (!load->out_error && out_finish(&load->out, !stopped && load->worked) < 0)
 		load->out_error = errno;
 	progress_clear(&load->progress);
+	manners_report(&load->manners);
+	if (load->dry_run)
+		explain_plan(load);
 	if (load->all.skipped)
 		explain_skipped(load);
 	explain_missing(load);
@@ -276,9 +345,45 @@ finish(struct load *load)
 	return stop_status(load->status);
 }
 
+/* Says which operands lie on a disk that takes no notice of --idle, as far as that is known. */
+static void
+tell_ignored(const struct load *load)
+{
+	char name[IOPRIO_NAME];
+	struct stat status;
+
+	for (size_t i = 0; i < load->count; i++)
+		if (stat(load->operands[i], &status) == 0 &&
+		    ioprio_ignored(S_ISBLK(status.st_mode) ? status.st_rdev : status.st_dev, name))
+			diag_detail("%s: --idle does nothing there: the scheduler of its disk, %s, "
+				    "has no priorities",
+			    load->operands[i], name);
+}
+
+/* Before there are threads and a budget. */
+static int
+take_place(const struct load *load)
+{
+	if (load->cgroup && enter_cgroup(load->cgroup) < 0) {
+		diag_error("--cgroup=%s: %s", load->cgroup, enter_error(errno));
+		return STATUS_UNKNOWN;
+	}
+	if (load->idle && ioprio_idle() < 0) {
+		diag_error("--idle: ioprio_set: %s", strerror(errno));
+		return STATUS_UNKNOWN;
+	}
+	if (load->idle)
+		tell_ignored(load);
+	return STATUS_DONE;
+}
+
 int
 load_prepare(struct load *load)
 {
+	int status = take_place(load);
+
+	if (status != STATUS_DONE)
+		return status;
 	if (budget_read("", &load->budget) < 0) {
 		diag_error("%s", strerror(errno));
 		return STATUS_FAILED;
@@ -335,12 +440,18 @@ load_run(struct load *load)
 		.operand_done = operand_done,
 		.argument = load,
 	};
-	bool plain = !load->select->files_from && load->select->range.length == UINT64_MAX;
+	bool plain = !load->select->files_from && load->select->range.length == UINT64_MAX &&
+	    !load->dry_run;
 	uint64_t start = stop_now();
-	int result;
+	int result, status;
 
 	progress_begin(&load->progress, plain ? progress_sizes(load->operands, load->count) : 0,
 	    load->quiet);
+	load->progress.what = load->dry_run ? "files looked at" : NULL;
+	if (manners_begin(&load->manners, load->rate, &load->progress) < 0) {
+		diag_error("%s", strerror(errno));
+		return STATUS_FAILED;
+	}
 	result = each_run(&each, load->operands, load->count);
 	progress_clear(&load->progress);
 	if (result < 0) {
@@ -349,7 +460,10 @@ load_run(struct load *load)
 		return STATUS_FAILED;
 	}
 	load->all.start = start;
-	return finish(load);
+	status = finish(load);
+	if (result == 0)
+		manners_free(&load->manners); /* else a thread that hangs may come back to it */
+	return status;
 }
 
 void

@@ -20,6 +20,12 @@ struct job {
 };
 
 static uint64_t
+least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t
 less(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : 0;
@@ -49,13 +55,24 @@ prove_piece(struct job *job, uint64_t offset, uint64_t length)
 		job->proven += length - missing;
 }
 
+static bool
+may_read(const struct job *job, uint64_t bytes)
+{
+	return !job->hooks->wait || job->hooks->wait(bytes, job->hooks->argument);
+}
+
 /* Stops where the file ends by now, or something fails. */
 static void
 load_range(struct job *job, uint64_t offset, uint64_t length)
 {
-	while (length > 0 && !stop_asked()) {
-		ssize_t n = fetch_read(&job->fetch, offset, length);
+	uint64_t chunk = job->hooks->chunk ? job->hooks->chunk : job->fetch.piece;
 
+	while (length > 0 && !stop_asked()) {
+		uint64_t size = least(least(length, chunk), job->fetch.piece);
+		ssize_t n = 0;
+
+		if (may_read(job, size))
+			n = fetch_read(&job->fetch, offset, size);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
@@ -184,9 +201,9 @@ static void
 load(struct job *job, uint64_t offset, uint64_t length, bool partly)
 {
 	struct device device = device_of(job->fd, job->status);
-	bool whole = !partly && reaches_end(job->status, offset, length);
+	bool whole = !partly && !job->hooks->chunk && reaches_end(job->status, offset, length);
 
-	/* else not a page around what is missing: nobody asked for it */
+	/* else not a page around what is missing: nobody asked for it, nor before its time */
 	if (!whole)
 		posix_fadvise(job->fd, 0, 0, POSIX_FADV_RANDOM);
 	if (fetch_begin(&job->fetch, job->fd, &device, whole) < 0) {
@@ -247,4 +264,18 @@ preload_rest(int fd, const struct stat *status, const struct preload_hooks *hook
 
 	load(&job, 0, (uint64_t)status->st_size, true);
 	finish(&job, 0, (uint64_t)status->st_size);
+}
+
+void
+preload_look(int fd, const struct stat *status, uint64_t offset, uint64_t length,
+    struct preload *result)
+{
+	struct job job = { .fd = fd, .status = status, .result = result };
+
+	*result = (struct preload){ .why = RESIDENCY_KNOWN };
+	if (length > 0)
+		measure_before(&job, offset, length);
+	result->resident = result->already;
+	if (result->already < length)
+		result->holes = holes_sum(fd, offset, length);
 }

@@ -172,10 +172,10 @@ wait $mover
 
 ### In the order of the disk
 
-# sectors: of the reads that the device DEVICE was given, in their order
 tracing=/sys/kernel/tracing/instances/hotset.$$
-if [ "$(id -u)" -ne 0 ] || ! command -v mkfs.ext4 >/dev/null; then
-	skip "a disk that seeks" "needs root and mkfs.ext4"
+if [ "$(id -u)" -ne 0 ] || ! command -v mkfs.ext4 >/dev/null ||
+	! command -v filefrag >/dev/null; then
+	skip "a disk that seeks" "needs root, mkfs.ext4 and filefrag"
 elif ! mkdir "$tracing" 2>/dev/null; then
 	skip "a disk that seeks" "needs tracefs"
 else
@@ -202,29 +202,30 @@ else
 	done
 	echo "dev == $((0x$(stat -c %t "$loop") * 1048576 + 0x$(stat -c %T "$loop")))" \
 		>$tracing/events/block/block_rq_issue/filter
-	# order: "as on disk", "as inodes" or otherwise, as the device was asked
-	order() {
+	# places: where the files begin, in the order of their inodes
+	places() {
+		for name in $names; do
+			filefrag -e -b512 "$TMP/mnt/f/$name" |
+				sed -n 's/^ *0: *0\.\. *[0-9]*: *\([0-9]*\)\.\..*/\1/p'
+		done
+	}
+	# sectors: what the device was asked for
+	sectors() {
 		evict "$TMP/mnt/f"
 		echo >$tracing/trace
 		echo 1 >$tracing/events/block/block_rq_issue/enable
 		run "$warm_tool" -f kv -j 1 "$TMP/mnt/f"
 		echo 0 >$tracing/events/block/block_rq_issue/enable
 		sed -n 's/.*block_rq_issue: [0-9,]* R[A-Z]* [0-9]* ([^)]*) \([0-9]*\) + .*/\1/p' \
-			$tracing/trace >"$TMP/sectors"
-		[ "$(wc -l <"$TMP/sectors")" -ge 20 ] || echo "few reads: $(wc -l <"$TMP/sectors")"
-		if sort -n -c "$TMP/sectors" 2>/dev/null; then
-			echo "as on disk"
-		elif sort -rn -c "$TMP/sectors" 2>/dev/null; then
-			echo "as inodes"
-		else
-			echo "otherwise: $(paste -s -d ' ' "$TMP/sectors")"
-		fi
+			$tracing/trace
 	}
 	echo none >"$queue"/scheduler
 	echo 0 >"$queue"/rotational
-	is "files are asked for in the order of their inodes" "$(order)" "as inodes"
+	is "files are asked for in the order of their inodes" "$(sectors)" "$(places)"
 	echo 1 >"$queue"/rotational
-	is "where the disk seeks, in their order on it" "$(order)" "as on disk"
+	is "where the disk seeks, in their order on it" "$(sectors)" "$(places | sort -n)"
+	isnt=$(places | sort -n -c 2>&1)
+	ok "which is another" [ -n "$isnt" ]
 fi
 
 done_testing

@@ -149,7 +149,7 @@ is "a list" "$(figures)" "3 $((12 * page)) 0 $((12 * page)) $((12 * page)) 0 0 0
 
 run "$warm" tree large
 is "text: a row for each operand, and the total" \
-	"$(printf '%s\n' "$out" | awk 'NR > 1 { print $1, $6, $NF }')" "3 100.00% tree
+	"$(printf '%s\n' "$out" | awk 'NR > 1 { print $1, $7, $NF }')" "3 100.00% tree
 1 100.00% large
 4 100.00% total"
 run "$warm" -v -f tsv tree

@@ -34,6 +34,7 @@ static const struct name {
 	{ "getdents64", SYS_getdents64 },
 	{ "inotify_init1", SYS_inotify_init1 },
 	{ "ioctl", SYS_ioctl },
+	{ "ioprio_set", SYS_ioprio_set },
 	{ "madvise", SYS_madvise },
 	{ "memfd_create", SYS_memfd_create },
 	{ "mincore", SYS_mincore },
