@@ -165,11 +165,8 @@ explain(struct job *job, struct window *window)
 
 /* Until nothing is left, or nothing that may go yet. */
 static int
-empty(struct job *job, struct window *window)
+empty(struct job *job, struct window *window, uint64_t start, uint64_t end)
 {
-	uint64_t start, end;
-
-	clip(job, window->first, window->pages, &start, &end);
 	for (size_t try = 0; try < TRIES && wait_for(job, waits[try]); try++) {
 		if (drop(job, start, end, try > 0) < 0)
 			break;
@@ -206,16 +203,30 @@ count(struct job *job, const struct window *window)
 	}
 }
 
+/* Nothing there is nothing to do, whoever uses the file. Other than mincore, cachestat counts
+ * pages of which only some blocks are there, too. */
+static bool
+is_cold(const struct job *job, uint64_t start, uint64_t end)
+{
+	struct residency seen;
+
+	residency_query(job->asked.fd, job->asked.status, start, end - start, &seen);
+	return seen.method != RESIDENCY_UNKNOWN && seen.resident == 0;
+}
+
 static int
 handle(struct job *job, struct window *window)
 {
+	uint64_t start, end;
+
+	clip(job, window->first, window->pages, &start, &end);
+	if (is_cold(job, start, end))
+		return 0;
 	if (look(job, window, window->before) < 0)
 		return -1;
-	if (!any_in(window->before, window->pages))
-		return 0;
 	memcpy(window->in, window->before, window->pages);
 	memset(window->reasons, STAYED_UNKNOWN, window->pages);
-	if (job->act && empty(job, window) < 0)
+	if (job->act && empty(job, window, start, end) < 0)
 		return -1;
 	if (!job->act && !job->result->left)
 		explain(job, window);
@@ -282,17 +293,6 @@ work(struct job *job)
 		drop_blindly(job);
 }
 
-/* Nothing there is nothing to do, whoever uses the file. */
-static bool
-is_cold(const struct job *job)
-{
-	struct residency seen;
-
-	residency_query(job->asked.fd, job->asked.status, job->asked.offset,
-	    job->end - job->asked.offset, &seen);
-	return seen.method != RESIDENCY_UNKNOWN && seen.resident == 0;
-}
-
 void
 evict_range(struct evict_tools *tools, int fd, const struct stat *status, uint64_t offset,
     uint64_t length, struct evict *result)
@@ -301,7 +301,7 @@ evict_range(struct evict_tools *tools, int fd, const struct stat *status, uint64
 	struct job job = {
 		.tools = tools,
 		.asked = { fd, status, offset, end >= size ? UINT64_MAX : end,
-		    stayed_in_tmpfs(fd) },
+		    stayed_in_tmpfs(fd, status) },
 		.end = end,
 		.result = result,
 	};
@@ -310,7 +310,7 @@ evict_range(struct evict_tools *tools, int fd, const struct stat *status, uint64
 	if (length == 0)
 		return;
 	if (tools->force || job.asked.tmpfs) {
-		if (!is_cold(&job))
+		if (!is_cold(&job, offset, end))
 			work(&job);
 		return;
 	}
@@ -318,7 +318,7 @@ evict_range(struct evict_tools *tools, int fd, const struct stat *status, uint64
 		result->error = errno;
 		return;
 	}
-	if (!is_cold(&job))
+	if (!is_cold(&job, offset, end))
 		work(&job);
 	inuse_leave(&tools->inuse, fd, status);
 }

@@ -46,13 +46,14 @@ stayed_end(struct stayed_tools *tools)
 }
 
 bool
-stayed_in_tmpfs(int fd)
+stayed_in_tmpfs(int fd, const struct stat *status)
 {
-	struct statfs status;
+	struct statfs system;
 
-	if (fstatfs(fd, &status) < 0)
+	/* of a device it says where its node lies */
+	if (!S_ISREG(status->st_mode) || fstatfs(fd, &system) < 0)
 		return false;
-	return (uint32_t)status.f_type == TMPFS_MAGIC || (uint32_t)status.f_type == RAMFS_MAGIC;
+	return (uint32_t)system.f_type == TMPFS_MAGIC || (uint32_t)system.f_type == RAMFS_MAGIC;
 }
 
 /* Whether a process has mapped one of these frames. */

@@ -44,7 +44,7 @@ struct stayed_asked {
 };
 
 /* Whether the file lives in memory: see STAYED_TMPFS. */
-bool stayed_in_tmpfs(int fd);
+bool stayed_in_tmpfs(int fd, const struct stat *status);
 
 /*
  * Fills in REASONS for those of COUNT pages from page FIRST on that are in memory (bit 0 of
