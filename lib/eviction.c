@@ -57,8 +57,8 @@ report_error(struct eviction *eviction, const struct each_file *file)
 
 	progress_clear(&eviction->progress);
 	if (result->end && result->evict.error)
-		diag_error("%s: not written back, so the rest of it was not dropped: %s",
-		    file->path, each_error(file));
+		diag_error("%s: cannot be written back or dropped: %s", file->path,
+		    each_error(file));
 	else
 		diag_error("%s: %s", file->path, each_error(file));
 	worsen(eviction, STATUS_PART);

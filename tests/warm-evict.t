@@ -15,6 +15,7 @@ cd "$TMP/w" || exit 1
 
 # hot NAME...: all of these is in memory
 hot() {
+	again="hot $*"
 	for hot_name; do
 		hot_pages=$(stat -c %s "$hot_name")
 		hot_pages=$(((hot_pages + page - 1) / page))
@@ -30,6 +31,7 @@ hot() {
 # dirty NAME PAGES [BYTES]: makes a file that is not on disk yet, of what copy begins with. A
 # file that is truncated for it would be written back as it is closed (ext4)
 dirty() {
+	again="dirty $*"
 	rm -f "$1"
 	head -c $(($2 * page + ${3:-0})) copy >"$1"
 }
@@ -67,13 +69,24 @@ figures() {
 		"$(value failed_files) $status$figures_stayed"
 }
 
-# evicts NAME "FIGURES" ARGUMENT...
+already() {
+	echo "$1" | cut -d ' ' -f 3
+}
+
+# evicts NAME "FIGURES" ARGUMENT...: where less was in memory than there should be, the kernel
+# has reclaimed it: once more, from the last "hot" or "dirty" on
+again=:
 evicts() {
 	evicts_name=$1
 	evicts_wanted=$2
 	shift 2
-	run "$warm" --evict -f kv "$@"
-	is "$evicts_name" "$(figures)" "$evicts_wanted" || note "$err"
+	for try in 1 2 3 4 5; do
+		run "$warm" --evict -f kv "$@"
+		evicts_got=$(figures)
+		[ "$(already "$evicts_got")" != "$(already "$evicts_wanted")" ] || break
+		$again
+	done
+	is "$evicts_name" "$evicts_got" "$evicts_wanted" || note "$err"
 }
 
 ### What goes
@@ -84,8 +97,10 @@ hot clean
 evicts "a clean file" "1 $size $size $size 0 0 0 0 0" clean
 is "mincore agrees" "$("$pages" clean)" 0/10
 is "nothing is said" "$err" ""
+again=:
 evicts "once more: nothing was there" "1 $size 0 0 0 0 0 0 0" clean
-warm clean 2 3 10
+again='warm clean 2 3 10'
+$again
 evicts "a file that is partly there" "1 $size $((3 * page)) $((3 * page)) 0 0 0 0 0" clean
 is "mincore agrees" "$("$pages" clean)" 0/10
 
@@ -105,9 +120,11 @@ done
 evicts "an empty file" "1 0 0 0 0 0 0 0 0" empty
 is "has no ratio" "$(value ratio)" ""
 truncate -s 1T sparse
-"$pages" --warm sparse 0 $((3 * page))
+again="$pages --warm sparse 0 $((3 * page))"
+$again
 evicts "a sparse file of 1 TiB" "1 1099511627776 $((3 * page)) $((3 * page)) 0 0 0 0 0" sparse
 rm sparse
+again=:
 
 mkdir tree
 for name in $(seq 64); do file "tree/$name" 3 "$name"; done
@@ -160,14 +177,14 @@ evicts "within a page" "1 10 10 0 10 0 0 0 1 edge=10" -p 5:10 range
 evicts "to the end" "1 $((page + 1)) $((page + 1)) $page 1 0 0 0 1 edge=1" \
 	-p $((99 * page - 1)) range
 is "the last page has gone" "$("$pages" --map range)" "$(map_of range 0+99)"
-head -c $((3 * page + 5)) range >tail
-hot tail
-evicts "to an end within a page" "1 5 5 5 0 0 0 0 0" -p $((3 * page)):5 tail
-is "that page has gone" "$("$pages" --map tail)" 1110
+head -c $((3 * page + 5)) range >short
+hot short
+evicts "to an end within a page" "1 5 5 5 0 0 0 0 0" -p $((3 * page)):5 short
+is "that page has gone" "$("$pages" --map short)" 1110
 
 # large folios: of the size of the reads that made them, where the file system has them
 file large 2048
-"$warm" large >large.out
+hot large # by readahead, which makes them
 run "$warm" --evict -f kv -p $((701 * page)):$((100 * page)) large
 stayed=$(value resident_bytes)
 note "$stayed of $((100 * page)) bytes are in folios that reach out"
@@ -263,7 +280,7 @@ done
 dirty dirty 10
 run "$enosys" sync_file_range=EIO -- "$warm" --evict -f kv dirty
 like "what cannot be written back is an error" "$status:$err" \
-	"1:warm: dirty: not written back, so the rest of it was not dropped: I/O error*"
+	"1:warm: dirty: cannot be written back or dropped: I/O error*"
 is "and stays" "$(value already_bytes) $(value evicted_bytes) $(value resident_bytes) $(value dirty_bytes)" \
 	"$((10 * page)) 0 $((10 * page)) $((10 * page))"
 is "mincore agrees" "$("$pages" dirty)" 10/10
@@ -403,7 +420,8 @@ on_disk() {
 	is "$kind: by whom" "$err" \
 		"warm: $1: left: process $held (holder) has it open or mapped; --force evicts it all the same"
 	"$pages" --evict "$1"
-	"$pages" --warm "$1" 0 $disk_size # page by page: no large folio
+	again="$pages --warm $1 0 $disk_size" # page by page: no large folio
+	$again
 	evicts "$kind: all but the mapped page" \
 		"1 $disk_size $disk_size $((disk_size - page)) $page 0 0 0 1 mapped=$page" --force "$1"
 	let_go
@@ -472,7 +490,7 @@ if mounted full -t tmpfs -o size=3M none && truncate -s 32M full/img &&
 	head -c 8M /dev/urandom >failing/file
 	run "$warm" --evict -f kv failing/file
 	like "a disk that fails" "$status $(value failed_files) $err" \
-		"1 1 warm: failing/file: not written back, *"
+		"1 1 warm: failing/file: cannot be written back or dropped: *"
 	is "no byte is claimed twice" "$(($(value evicted_bytes) + $(value resident_bytes)))" 8388608
 else
 	skip "a disk that fails" "$(cat mkfs.out mount.err)"
@@ -483,7 +501,8 @@ if device=$(losetup -f --show raw.img 2>mount.err); then
 	on_exit "losetup -d $device"
 	exec 9<"$device" # the page cache of a device goes when nobody has it open
 	hot_bytes=$((5 * page))
-	"$pages" --warm "$device" 0 $hot_bytes
+	again="$pages --warm $device 0 $hot_bytes"
+	$again
 	evicts "a block device" "1 1048576 $hot_bytes 0 $hot_bytes $hot_bytes 1 0 1" "$device"
 	like "it is said why" "$err" "warm: $device: left: a block device *"
 	evicts "with --force" "1 1048576 $hot_bytes $hot_bytes 0 0 0 0 0" --force "$device"
