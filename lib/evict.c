@@ -148,13 +148,14 @@ is_hopeful(const struct window *window)
 	return false;
 }
 
+/* Before a try: false where there shall be no more. */
 static bool
 wait_for(struct job *job, uint64_t time)
 {
+	if (time == 0)
+		return !stop_asked();
 	job->waited += time;
-	if (stop_asked() || job->waited > PATIENCE)
-		return false;
-	return time == 0 || stop_sleep(stop_now() + time, -1);
+	return job->waited <= PATIENCE && stop_sleep(stop_now() + time, -1);
 }
 
 static void

@@ -246,6 +246,33 @@ hold lock clean
 evicts "a page that is locked" "1 $size $size $((size - page)) $page 0 0 0 1 $reason=$page" --force clean
 let_go
 
+# a large file, of which something stays here and there: that must not wear out its patience
+spread() {
+	for spread_at in 0 16 32 48 64 80 96 112 128 144; do
+		for spread_page in 0 100; do
+			"$pages" --warm sparse $(((spread_at << 20) + spread_page * page)) $page
+		done
+	done
+}
+truncate -s 160M sparse
+hold spread sparse
+again=spread
+spread
+"$pages" --evict sparse
+spread
+[ "$root" ] && reason=mapped || reason=unknown
+evicts "a large file, a page mapped here and there" \
+	"1 167772160 $((20 * page)) $((10 * page)) $((10 * page)) 0 0 0 1 $reason=$((10 * page))" --force sparse
+if [ "$root" ]; then
+	chown 65534 sparse
+	spread
+	run as_nobody "$warm" --evict --force -f kv sparse
+	is "and by its owner, who is not told why" "$(figures)" \
+		"1 167772160 $((20 * page)) $((10 * page)) $((10 * page)) 0 0 0 1 unknown=$((10 * page))"
+fi
+let_go
+rm sparse
+
 hot clean dirty
 hold use clean use dirty
 other=$held
@@ -265,6 +292,18 @@ is "a file that is given again and again: it goes once, and nobody else uses it"
 	"$(printf '%s\n' "$out" | awk -F = '/^(evicted|resident|skipped)_/ { sum[$1] += $2 }
 		END { print sum["evicted_bytes"], sum["resident_bytes"], sum["skipped_files"] }') $status" \
 	"$size 0 0 0"
+
+cp "$holder" program
+hot program
+holder=./program
+hold open clean
+holder=$TMP/holder
+run "$warm" --evict -f kv program
+is "a program that runs" "$status $(value skipped_files) $err" \
+	"1 1 warm: program: left: process $held (program) has it open or mapped; --force evicts it all the same"
+let_go
+"$warm" --evict -q program clean >program.out
+is "and one that does not" "$("$pages" program | cut -d / -f 1)" 0
 
 ### What fails
 

@@ -5,7 +5,8 @@
  *   open FILE        has it open to read
  *   map FILE         has it mapped, and not open
  *   use FILE         has its first page mapped, and has read it; nor is it open
- *   lock FILE        has that page locked
+ *   spread FILE      the same of one page in each 16 MiB
+ *   lock FILE        has its first page locked
  *   unlink FILE
  *   memfd NAME       has a page of memory open, written
  *   shm              has a page of SysV shared memory mapped, written
@@ -58,6 +59,22 @@ map(const char *file)
 		die(file);
 	close(fd);
 	return address;
+}
+
+static void
+spread(const char *file)
+{
+	int fd = need(open(file, O_RDONLY), file);
+	off_t size = lseek(fd, 0, SEEK_END);
+
+	for (off_t at = 0; at < size; at += 16 << 20) {
+		char *address = mmap(NULL, 1, PROT_READ, MAP_SHARED, fd, at);
+
+		if (address == MAP_FAILED)
+			die(file);
+		used = *(volatile char *)address;
+	}
+	close(fd);
 }
 
 static void
@@ -157,6 +174,8 @@ act(const char *what, char *argument)
 		map(argument);
 	else if (strcmp(what, "use") == 0)
 		used = *(volatile char *)map(argument);
+	else if (strcmp(what, "spread") == 0)
+		spread(argument);
 	else if (strcmp(what, "lock") == 0)
 		need(mlock(map(argument), 1), argument);
 	else if (strcmp(what, "unlink") == 0)
