@@ -11,6 +11,7 @@
 #include "num.h"
 #include "status.h"
 #include "stop.h"
+#include "unmeasured.h"
 
 #define BYTES(n) num_human(n, (char[NUM_HUMAN]){ 0 })
 
@@ -97,23 +98,6 @@ report(const struct each_file *file, void *argument)
 }
 
 static void
-explain_unmeasured(struct eviction *eviction, const char *name, const struct evicted *evicted)
-{
-	unsigned long long files = evicted->files;
-
-	if (evicted->hidden)
-		diag_error("%s: %llu of %llu files cannot be measured: the kernel tells it only "
-			   "to who owns or may write a file, or has CAP_FOWNER (such as root)",
-		    name, (unsigned long long)evicted->hidden, files);
-	if (evicted->elsewhere)
-		diag_error("%s: %llu of %llu files are not kept in the page cache (huge pages, "
-			   "DAX, ZFS)",
-		    name, (unsigned long long)evicted->elsewhere, files);
-	if (evicted->hidden || evicted->elsewhere)
-		worsen(eviction, STATUS_PART);
-}
-
-static void
 operand_done(size_t operand, const char *name, void *argument)
 {
 	struct eviction *eviction = argument;
@@ -125,7 +109,8 @@ operand_done(size_t operand, const char *name, void *argument)
 		put_row(eviction, name, current);
 	}
 	progress_clear(&eviction->progress);
-	explain_unmeasured(eviction, name, current);
+	if (unmeasured_explain(name, current->files, current->hidden, current->elsewhere))
+		worsen(eviction, STATUS_PART);
 	evicted_add(&eviction->all, current);
 	*current = (struct evicted){ 0 };
 }

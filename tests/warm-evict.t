@@ -250,7 +250,7 @@ let_go
 spread() {
 	for spread_at in 0 16 32 48 64 80 96 112 128 144; do
 		for spread_page in 0 100; do
-			"$pages" --warm sparse $(((spread_at << 20) + spread_page * page)) $page
+			"$pages" --warm sparse $(((spread_at << 20) + spread_page * page)) "$page"
 		done
 	done
 }
