@@ -10,7 +10,8 @@
 
 /*
  * Whether anybody else has a file open or mapped. The kernel knows: it grants a lease for
- * writing only where nobody has (fs/locks.c), to the owner of a file or who has CAP_LEASE.
+ * writing only where nobody has (fs/locks.c; before Linux 5.3 it also refuses where somebody
+ * may have), to the owner of a file or who has CAP_LEASE.
  * Otherwise whoever sees all processes looks at these.
  */
 
