@@ -188,12 +188,14 @@ eviction_run(struct eviction *eviction)
 		.operand_done = operand_done,
 		.argument = eviction,
 	};
+	bool plain = !eviction->select->files_from && eviction->select->range.length == UINT64_MAX;
 	uint64_t start = stop_now();
 	int result;
 
 	signal(SIGIO, SIG_IGN); /* see inuse_ask */
 	evict_begin(&eviction->tools, eviction->force);
-	progress_begin(&eviction->progress, 0, eviction->quiet);
+	progress_begin(&eviction->progress,
+	    plain ? progress_sizes(eviction->operands, eviction->count) : 0, eviction->quiet);
 	result = each_run(&each, eviction->operands, eviction->count);
 	progress_clear(&eviction->progress);
 	if (result < 0) {
