@@ -340,13 +340,25 @@ processors(void)
 	return count < 1 ? 1 : count > 64 ? 64 : (unsigned)count;
 }
 
+static size_t
+batches_for(unsigned workers)
+{
+	return MIN_BATCHES > 2 * workers ? MIN_BATCHES : 2 * workers;
+}
+
+size_t
+each_ahead(unsigned workers)
+{
+	return batches_for(workers ? workers : processors()) * BATCH_ITEMS;
+}
+
 static int
 allocate(struct each_run *run)
 {
 	struct pool *pool = &run->pool;
 
 	pool->workers = run->each.workers ? run->each.workers : processors();
-	pool->size = MIN_BATCHES > 2 * pool->workers ? MIN_BATCHES : 2 * pool->workers;
+	pool->size = batches_for(pool->workers);
 	pool->jobs = calloc(pool->size, sizeof *pool->jobs);
 	run->batches = calloc(pool->size, sizeof *run->batches);
 	run->results = calloc(pool->size * BATCH_ITEMS, run->each.result_size + 1);

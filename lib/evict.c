@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "each.h"
 #include "stop.h"
 
 /* Pages of one step: no folio spans two, as folios lie as their size has it. */
@@ -286,7 +288,7 @@ work(struct job *job)
 
 	if (result->why == RESIDENCY_NOT_PAGE_CACHE)
 		return;
-	if (!job->tools->force && !job->asked.tmpfs)
+	if (!job->tools->how.force && !job->asked.tmpfs)
 		result->left = inuse_ask(&job->tools->inuse, job->asked.fd, job->asked.status);
 	job->act = result->left == INUSE_FREE && !job->asked.tmpfs && !stop_asked();
 	if (measurable)
@@ -295,11 +297,46 @@ work(struct job *job)
 		drop_blindly(job);
 }
 
+/* As each_run has it. */
+static bool
+is_reported_once(const struct evict_tools *tools, const struct stat *status)
+{
+	return tools->how.once && (status->st_nlink > 1 || tools->how.follow);
+}
+
+/* What was done with the file under another of its names, if that was not long ago. */
+static bool
+recall(struct evict_tools *tools, const struct stat *status, struct evict *result)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&tools->lock);
+	for (size_t i = 0; i < tools->size && i < tools->next && !found; i++) {
+		const struct evict_done *done = &tools->done[i];
+
+		found = done->device == status->st_dev && done->inode == status->st_ino;
+		if (found)
+			*result = done->result;
+	}
+	pthread_mutex_unlock(&tools->lock);
+	return found;
+}
+
+static void
+remember(struct evict_tools *tools, const struct stat *status, const struct evict *result)
+{
+	pthread_mutex_lock(&tools->lock);
+	tools->done[tools->next++ % tools->size] = (struct evict_done){ status->st_dev,
+		status->st_ino, *result };
+	pthread_mutex_unlock(&tools->lock);
+}
+
 void
 evict_range(struct evict_tools *tools, int fd, const struct stat *status, uint64_t offset,
     uint64_t length, struct evict *result)
 {
 	uint64_t size = (uint64_t)status->st_size, end = offset + length;
+	bool once = is_reported_once(tools, status);
 	struct job job = {
 		.tools = tools,
 		.asked = { fd, status, offset, end >= size ? UINT64_MAX : end,
@@ -311,26 +348,32 @@ evict_range(struct evict_tools *tools, int fd, const struct stat *status, uint64
 	*result = (struct evict){ .why = RESIDENCY_KNOWN };
 	if (length == 0)
 		return;
-	if (tools->force || job.asked.tmpfs) {
-		if (!is_cold(&job, offset, end))
-			work(&job);
-		return;
-	}
 	if (inuse_enter(&tools->inuse, fd, status) < 0) {
 		result->error = errno;
 		return;
 	}
-	if (!is_cold(&job, offset, end))
-		work(&job);
+	if (!once || !recall(tools, status, result)) {
+		if (!is_cold(&job, offset, end))
+			work(&job);
+		if (once)
+			remember(tools, status, result);
+	}
 	inuse_leave(&tools->inuse, fd, status);
 }
 
-void
-evict_begin(struct evict_tools *tools, bool force)
+int
+evict_begin(struct evict_tools *tools, const struct evict_how *how)
 {
+	tools->how = *how;
+	tools->next = 0;
+	tools->size = each_ahead(how->workers);
+	tools->done = calloc(tools->size, sizeof *tools->done);
+	if (!tools->done)
+		return -1;
 	stayed_begin(&tools->stayed);
 	inuse_begin(&tools->inuse);
-	tools->force = force;
+	pthread_mutex_init(&tools->lock, NULL);
+	return 0;
 }
 
 void
@@ -338,4 +381,6 @@ evict_end(struct evict_tools *tools)
 {
 	stayed_end(&tools->stayed);
 	inuse_end(&tools->inuse);
+	pthread_mutex_destroy(&tools->lock);
+	free(tools->done);
 }

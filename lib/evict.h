@@ -2,7 +2,9 @@
 #ifndef HOTSET_EVICT_H
 #define HOTSET_EVICT_H
 
+#include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
 
@@ -24,14 +26,32 @@ struct evict {
 	int unmeasured; /* errno where why is RESIDENCY_ERROR */
 };
 
-/* What all files share. */
-struct evict_tools {
-	struct stayed_tools stayed;
-	struct inuse_tools inuse;
+/* How, for all files. */
+struct evict_how {
 	bool force; /* files that others use as well */
+	bool once;  /* a file of several names is reported for one of them: see each_run */
+	bool follow;
+	unsigned workers;
 };
 
-void evict_begin(struct evict_tools *tools, bool force);
+/* What all files share. */
+struct evict_tools {
+	struct evict_how how;
+	struct stayed_tools stayed;
+	struct inuse_tools inuse;
+
+	/* The files of several names that were done last, a ring: any of their names may be
+	 * the one that is reported. */
+	pthread_mutex_t lock;
+	struct evict_done {
+		uint64_t device, inode;
+		struct evict result;
+	} * done;
+	size_t size, next;
+};
+
+/* -1 with ENOMEM. */
+int evict_begin(struct evict_tools *tools, const struct evict_how *how);
 void evict_end(struct evict_tools *tools);
 
 /*

@@ -188,12 +188,21 @@ eviction_run(struct eviction *eviction)
 		.operand_done = operand_done,
 		.argument = eviction,
 	};
+	const struct evict_how how = {
+		.force = eviction->force,
+		.once = !eviction->select->count_links,
+		.follow = eviction->select->follow,
+		.workers = eviction->workers,
+	};
 	bool plain = !eviction->select->files_from && eviction->select->range.length == UINT64_MAX;
 	uint64_t start = stop_now();
 	int result;
 
 	signal(SIGIO, SIG_IGN); /* see inuse_ask */
-	evict_begin(&eviction->tools, eviction->force);
+	if (evict_begin(&eviction->tools, &how) < 0) {
+		diag_file("cannot start", errno);
+		return STATUS_FAILED;
+	}
 	progress_begin(&eviction->progress,
 	    plain ? progress_sizes(eviction->operands, eviction->count) : 0, eviction->quiet);
 	result = each_run(&each, eviction->operands, eviction->count);

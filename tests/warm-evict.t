@@ -144,11 +144,12 @@ file links/one 8
 for name in $(seq 40); do ln links/one "links/$name"; done
 hot links/one
 failures=
-for try in $(seq 20); do
+for try in $(seq 60); do
 	hot links/one
 	run "$warm" --evict -f kv -j 64 links
-	case "$(value files) $(value resident_bytes) $(value skipped_files) $status:$err" in
-	"1 0 0 0:") ;;
+	# of a page that the kernel reclaims before us, nothing is told
+	case "$(value files) $(($(value evicted_bytes) > 0)) $(value resident_bytes) $(value skipped_files) $status:$err" in
+	"1 1 0 0 0:") ;;
 	*) failures="$failures $(figures) $err" ;;
 	esac
 done
