@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* warm: bring files into the page cache, and prove it */
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "budget.h"
+#include "eviction.h"
 #include "load.h"
 #include "num.h"
 #include "opts.h"
@@ -24,6 +26,7 @@ struct options {
 	uint64_t rate; /* NUM_UNKNOWN: as fast as it can */
 	bool idle, dry_run;
 	const char *cgroup;
+	bool evict, force;
 };
 
 static const struct opts_option options[] = {
@@ -41,15 +44,19 @@ static const struct opts_option options[] = {
 	    "read no more than SIZE a second" },
 	{ 0, "min", "PCT", opts_percent, offsetof(struct options, min),
 	    "exit 2 where less of an operand is in memory" },
+	{ 0, "evict", NULL, opts_flag, offsetof(struct options, evict),
+	    "drop what is in memory instead, and tell what stayed" },
+	{ 0, "force", NULL, opts_flag, offsetof(struct options, force),
+	    "--evict: files that other processes use, too" },
 	{ 0 },
 };
 
 static const struct opts_tool tool = {
 	"warm",
-	"[options] PATH...\n[options] -T FILE [PATH...]",
+	"[options] PATH...\n[options] -T FILE [PATH...]\n--evict [options] PATH...",
 	"Bring files, folders and block devices into the page cache, many at a time, without\n"
 	"pushing out what others use, and measure what is in memory afterwards.",
-	{ &tally_table },
+	{ &tally_table, &evicted_table },
 };
 
 static int
@@ -64,6 +71,46 @@ run(struct load *load, const struct opts_common *common)
 	status = load_run(load);
 	out_close(&load->out);
 	load_free(load);
+	return status;
+}
+
+/* What does not go with --evict, or only with it. */
+static int
+check_evict(const struct options *opt)
+{
+	const char *wrong = opt->min >= 0 ? "--min"
+	    : budget_given(&opt->budget)  ? "--budget"
+					  : NULL;
+
+	if (opt->evict && wrong)
+		return opts_misuse("%s is about what is brought in: it does not go with --evict",
+		    wrong);
+	if (opt->force && !opt->evict)
+		return opts_misuse("--force is about --evict, which is not given");
+	return STATUS_DONE;
+}
+
+static int
+evict(const struct options *opt, const struct load *load)
+{
+	/* a worker may hang in the kernel longer than main takes */
+	static struct eviction eviction;
+	int status;
+
+	eviction = (struct eviction){
+		.select = load->select,
+		.operands = load->operands,
+		.count = load->count,
+		.workers = load->workers,
+		.force = opt->force,
+		.each_file = load->each_file,
+		.quiet = load->quiet,
+	};
+	if (out_open(&eviction.out, &evicted_table, opt->common.format, opt->common.output,
+		stdout) < 0)
+		return out_explain(&eviction.out);
+	status = eviction_run(&eviction);
+	out_close(&eviction.out);
 	return status;
 }
 
@@ -106,6 +153,11 @@ main(int argc, char **argv)
 	if (opt.rate < pace_least())
 		return opts_misuse("--rate: %llu or more, which is a page in a quarter of a second",
 		    (unsigned long long)pace_least());
+	status = check_evict(&opt);
+	if (status != STATUS_DONE)
+		return status;
 	stop_catch(opt.common.timeout);
+	if (opt.evict)
+		return evict(&opt, &load);
 	return run(&load, &opt.common);
 }

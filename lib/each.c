@@ -17,10 +17,13 @@
 #include "links.h"
 #include "list.h"
 #include "pool.h"
+#include "stop.h"
 #include "walk.h"
 
 #define MIN_BATCHES 16
-#define LOOK        100 /* between looks at a stop, in ms */
+#define LOOK        100        /* between looks at a stop, in ms */
+#define LEASE_WAIT  2000000ULL /* ns */
+#define LEASE_TRIES 100
 
 /* Files of one batch that a worker has opened, to work on them together. */
 struct tray {
@@ -194,6 +197,14 @@ reopen(const struct folder *held, int flags)
 	return open(path, flags);
 }
 
+/* Opens the file of ITEM, called NAME in its folder. */
+static int
+open_item(const struct batch_item *item, const char *name, int flags)
+{
+	return item->kind == BATCH_HELD ? reopen(item->folder, flags)
+					: openat(folder_fd(item->folder), name, flags);
+}
+
 /* Opens what was found. Returns 1, 0 where it is none of the selected files after
  * all, -1 with errno. */
 static int
@@ -206,8 +217,12 @@ open_file(struct batch_item *item, const char *name, const struct select *select
 
 	if (!item->operand && !select->follow && item->kind != BATCH_HELD)
 		flags |= O_NOFOLLOW;
-	item->file.fd = item->kind == BATCH_HELD ? reopen(item->folder, flags)
-						 : openat(folder_fd(item->folder), name, flags);
+	item->file.fd = open_item(item, name, flags);
+	/* who has a lease on it (fcntl(2)) was told, and has a moment to give it up */
+	for (int i = 0; i < LEASE_TRIES && item->file.fd < 0 && errno == EWOULDBLOCK; i++) {
+		stop_sleep(stop_now() + LEASE_WAIT, -1);
+		item->file.fd = open_item(item, name, flags);
+	}
 	if (item->file.fd < 0) {
 		/* gone or replaced since it was listed */
 		if (!item->operand && (errno == ENOENT || errno == ELOOP || errno == ENXIO))
@@ -402,13 +417,25 @@ choose_tray_size(const struct each_run *run)
 	return share < 1 ? 1 : share < EACH_TOGETHER ? share : EACH_TOGETHER;
 }
 
+static size_t
+batches_for(unsigned workers)
+{
+	return MIN_BATCHES > 2 * workers ? MIN_BATCHES : 2 * workers;
+}
+
+size_t
+each_ahead(unsigned workers)
+{
+	return batches_for(workers ? workers : processors()) * BATCH_ITEMS;
+}
+
 static int
 allocate(struct each_run *run)
 {
 	struct pool *pool = &run->pool;
 
 	pool->workers = run->each.workers ? run->each.workers : processors();
-	pool->size = MIN_BATCHES > 2 * pool->workers ? MIN_BATCHES : 2 * pool->workers;
+	pool->size = batches_for(pool->workers);
 	pool->jobs = calloc(pool->size, sizeof *pool->jobs);
 	run->batches = calloc(pool->size, sizeof *run->batches);
 	run->results = calloc(pool->size * BATCH_ITEMS, run->each.result_size + 1);

@@ -81,6 +81,9 @@ struct each {
  */
 int each_run(const struct each *each, char **operands, size_t count);
 
+/* How many files WORKERS may have worked on before the first of them is reported, at most. */
+size_t each_ahead(unsigned workers);
+
 /* For find: whether to go on; to be asked before what may take long. */
 bool each_go_on(struct each_run *run);
 

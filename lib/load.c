@@ -20,6 +20,7 @@
 #include "residency.h"
 #include "status.h"
 #include "stop.h"
+#include "unmeasured.h"
 
 #define WORKERS         8
 #define WORKERS_REMOTE  32
@@ -205,21 +206,6 @@ check_min(struct load *load, const char *name, const struct tally *tally)
 }
 
 static void
-explain_unmeasured(struct load *load, const char *name, const struct tally *tally)
-{
-	if (tally->hidden)
-		diag_error("%s: %llu of %llu files cannot be measured: the kernel tells it only "
-			   "to who owns or may write a file, or has CAP_FOWNER (such as root)",
-		    name, (unsigned long long)tally->hidden, (unsigned long long)tally->files);
-	if (tally->elsewhere)
-		diag_error("%s: %llu of %llu files are not kept in the page cache (huge pages, "
-			   "DAX, ZFS)",
-		    name, (unsigned long long)tally->elsewhere, (unsigned long long)tally->files);
-	if (tally->hidden || tally->elsewhere)
-		worsen(load, STATUS_PART);
-}
-
-static void
 operand_done(size_t operand, const char *name, void *argument)
 {
 	struct load *load = argument;
@@ -231,7 +217,8 @@ operand_done(size_t operand, const char *name, void *argument)
 		put_row(load, name, current);
 	}
 	progress_clear(&load->progress);
-	explain_unmeasured(load, name, current);
+	if (unmeasured_explain(name, current->files, current->hidden, current->elsewhere))
+		worsen(load, STATUS_PART);
 	check_min(load, name, current);
 	tally_add(&load->all, current);
 	*current = (struct tally){ 0 };

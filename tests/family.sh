@@ -62,6 +62,8 @@ budget() {
 	hitratio) echo 409600 ;;
 	# four ways to report, snapshots, and the files of processes
 	resident) echo 139264 ;;
+	# it evicts as well, and tells why what stayed did, and who has it
+	warm) echo 143360 ;;
 	*) echo 122880 ;;
 	esac
 }

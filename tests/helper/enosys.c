@@ -28,6 +28,8 @@ static const struct name {
 	{ "faccessat", SYS_faccessat },
 	{ "faccessat2", SYS_faccessat2 },
 	{ "fadvise64", SYS_fadvise64 },
+	{ "fcntl", SYS_fcntl },
+	{ "fdatasync", SYS_fdatasync },
 	{ "fstat", SYS_fstat },
 	{ "fstatfs", SYS_fstatfs },
 	{ "fsync", SYS_fsync },
@@ -49,6 +51,7 @@ static const struct name {
 	{ "readahead", SYS_readahead },
 	{ "sendfile", SYS_sendfile },
 	{ "statx", SYS_statx },
+	{ "sync_file_range", SYS_sync_file_range },
 	{ "write", SYS_write },
 }, errors[] = {
 	{ "E2BIG", E2BIG },
