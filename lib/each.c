@@ -16,6 +16,7 @@
 #include "links.h"
 #include "list.h"
 #include "pool.h"
+#include "rangelist.h"
 #include "walk.h"
 
 #define MIN_BATCHES 16
@@ -26,11 +27,12 @@ struct each_run {
 	char **operands;
 	size_t count, operand; /* how many; the one at hand */
 	struct list list;
+	struct rangelist ranges; /* of the list, where it has any */
 	struct walk walk;
 	struct links seen;
 	struct pool pool;
 	struct batch *batches; /* pool.size of them */
-	char *results;         /* of all their items */
+	char *results, *notes; /* of all their items */
 	struct batch *batch;   /* being filled, NULL: none */
 	atomic_int lost;       /* errno of what could not be reported */
 };
@@ -112,6 +114,15 @@ each_found(struct each_run *run, const char *path, int fd)
 }
 
 void
+each_named(struct each_run *run, const struct walk_entry *entry)
+{
+	const char *slash = strrchr(entry->path, '/');
+
+	if (select_admits(run->each.select, entry->path, slash ? slash + 1 : entry->path))
+		add(run, BATCH_NAMED, entry, !entry->folder);
+}
+
+void
 each_failed(struct each_run *run, const char *path, int error)
 {
 	add_failure(run, path, error);
@@ -138,15 +149,39 @@ refill(struct each_run *run)
 	return false;
 }
 
+static int
+next_name(struct each_run *run, const char **name)
+{
+	return run->each.select->ranges ? rangelist_next(&run->ranges, &run->list, name)
+					: list_next(&run->list, name);
+}
+
+static void
+listed(struct each_run *run, const char *name)
+{
+	const struct ranges *parts = run->each.select->ranges ? rangelist_parts(&run->ranges)
+							      : NULL;
+	struct num_range none = { 0 };
+
+	if (!parts)
+		walk_operand(&run->walk, name);
+	else
+		each_named(run,
+		    &(struct walk_entry){ .path = name,
+			.length = strlen(name),
+			.parts = parts->count ? parts->list : &none,
+			.part_count = parts->count ? parts->count : 1 });
+}
+
 static void
 walk_list(struct each_run *run)
 {
 	const char *name;
 	int got;
 
-	while ((got = list_next(&run->list, &name)) != 0) {
+	while ((got = next_name(run, &name)) != 0) {
 		if (got > 0)
-			walk_operand(&run->walk, name);
+			listed(run, name);
 		else if (errno != EAGAIN)
 			add_failure(run, *name ? name : run->each.select->files_from, errno);
 		else if (!refill(run))
@@ -184,6 +219,21 @@ reopen(const struct folder *held, int flags)
 	return open(path, flags);
 }
 
+/* Whether a name that nobody has looked at is one of what is opened: opening a device
+ * can do things. Else -1 with errno. */
+static int
+look(const struct batch_item *item, const char *name, bool follow)
+{
+	struct stat status;
+
+	if (fstatat(folder_fd(item->folder), name, &status, follow ? 0 : AT_SYMLINK_NOFOLLOW) < 0)
+		return -1;
+	if (S_ISREG(status.st_mode) || (S_ISBLK(status.st_mode) && item->operand))
+		return 0;
+	errno = S_ISDIR(status.st_mode) ? EISDIR : S_ISLNK(status.st_mode) ? ELOOP : ESPIPE;
+	return -1;
+}
+
 /* Opens what was found. Returns 1, 0 where it is none of the selected files after
  * all, -1 with errno. */
 static int
@@ -193,14 +243,17 @@ open_file(struct batch_item *item, const char *name, const struct select *select
 	uint64_t capacity;
 	/* O_NONBLOCK: should it have become a FIFO since, it shall not hang us */
 	int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	bool asked = item->operand || item->kind == BATCH_NAMED; /* not only listed in a folder */
 
 	if (!item->operand && !select->follow && item->kind != BATCH_HELD)
 		flags |= O_NOFOLLOW;
+	if (item->kind == BATCH_NAMED && look(item, name, !(flags & O_NOFOLLOW)) < 0)
+		return -1;
 	item->file.fd = item->kind == BATCH_HELD ? reopen(item->folder, flags)
 						 : openat(folder_fd(item->folder), name, flags);
 	if (item->file.fd < 0) {
 		/* gone or replaced since it was listed */
-		if (!item->operand && (errno == ENOENT || errno == ELOOP || errno == ENXIO))
+		if (!asked && (errno == ENOENT || errno == ELOOP || errno == ENXIO))
 			return 0;
 		return -1;
 	}
@@ -212,20 +265,36 @@ open_file(struct batch_item *item, const char *name, const struct select *select
 		status->st_size = (off_t)capacity;
 	} else if (!S_ISREG(status->st_mode)) {
 		errno = ESPIPE;
-		return item->operand ? -1 : 0;
+		return asked ? -1 : 0;
 	}
 	return (uint64_t)status->st_size <= select->max_file_size;
 }
 
+static struct num_range
+clip(const struct num_range *range, uint64_t size)
+{
+	uint64_t offset = range->offset < size ? range->offset : size, left = size - offset;
+
+	return (struct num_range){ offset, range->length < left ? range->length : left };
+}
+
+/* Sets what is selected: of the whole file, or PARTS, its own. */
 static void
-set_range(struct each_file *file, const struct num_range *range)
+set_range(struct each_file *file, struct num_range *parts, const struct num_range *range)
 {
 	uint64_t size = (uint64_t)file->status.st_size;
+	struct num_range clipped = clip(range, size);
 
-	file->offset = range->offset < size ? range->offset : size;
-	file->length = size - file->offset;
-	if (file->length > range->length)
-		file->length = range->length;
+	file->offset = clipped.offset;
+	file->length = clipped.length;
+	if (!file->part_count)
+		return;
+	file->length = 0;
+	for (size_t i = 0; i < file->part_count; i++) {
+		parts[i] = clip(&parts[i], size);
+		file->length += parts[i].length;
+	}
+	file->offset = parts[0].offset;
 }
 
 static void
@@ -245,12 +314,12 @@ work(struct pool_job *job, size_t number, void *argument)
 	int opened = -1;
 
 	clear_result(run, item->file.result); /* of an earlier file */
-	if (item->kind == BATCH_FOUND || item->kind == BATCH_HELD) {
+	if (item->kind <= BATCH_HELD) {
 		opened = open_file(item, batch->names + item->name, run->each.select);
 		if (opened < 0)
 			item->file.error = errno;
 		else if (opened) {
-			set_range(&item->file, &run->each.select->range);
+			set_range(&item->file, batch->parts + item->part, &run->each.select->range);
 			run->each.work(&item->file, run->each.argument);
 		}
 		if (item->file.fd >= 0)
@@ -267,7 +336,8 @@ is_repeated(struct each_run *run, struct each_file *file)
 	const struct select *select = run->each.select;
 	int added;
 
-	if (select->count_links || (file->status.st_nlink < 2 && !select->follow))
+	/* parts of a file may come in several pieces */
+	if (select->count_links || file->parts || (file->status.st_nlink < 2 && !select->follow))
 		return false;
 	added = links_add(&run->seen, file->status.st_dev, file->status.st_ino);
 	if (added < 0)
@@ -310,10 +380,12 @@ run_free(struct each_run *run)
 			run->each.release(run->results + i * run->each.result_size);
 	free(run->batches);
 	free(run->results);
+	free(run->notes);
 	free(run->pool.jobs);
 	links_free(&run->seen);
 	walk_free(&run->walk);
 	list_close(&run->list);
+	rangelist_free(&run->ranges);
 	free(run);
 }
 
@@ -335,12 +407,27 @@ allocate(struct each_run *run)
 	pool->jobs = calloc(pool->size, sizeof *pool->jobs);
 	run->batches = calloc(pool->size, sizeof *run->batches);
 	run->results = calloc(pool->size * BATCH_ITEMS, run->each.result_size + 1);
-	if (!pool->jobs || !run->batches || !run->results)
+	run->notes = calloc(pool->size * BATCH_ITEMS, run->each.note_size + 1);
+	if (!pool->jobs || !run->batches || !run->results || !run->notes)
 		return -1;
 	for (size_t i = 0; i < pool->size; i++) {
 		pool->jobs[i] = &run->batches[i].job;
 		run->batches[i].results = run->results + i * BATCH_ITEMS * run->each.result_size;
+		run->batches[i].notes = run->notes + i * BATCH_ITEMS * run->each.note_size;
+		run->batches[i].note_size = run->each.note_size;
 	}
+	return 0;
+}
+
+static int
+open_list(struct each_run *run)
+{
+	const struct select *select = run->each.select;
+
+	if (list_open(&run->list, select->files_from, select->nul) < 0)
+		return -1;
+	if (select->ranges)
+		run->list.limit = RANGELIST_LINE;
 	return 0;
 }
 
@@ -364,9 +451,7 @@ each_run(const struct each *each, char **operands, size_t count)
 		.go_on = go_on };
 	run->pool =
 	    (struct pool){ .argument = run, .produce = produce, .run = work, .collect = collect };
-	if ((!each->select->files_from ||
-		list_open(&run->list, each->select->files_from, each->select->nul) == 0) &&
-	    allocate(run) == 0)
+	if ((!each->select->files_from || open_list(run) == 0) && allocate(run) == 0)
 		result = pool_run(&run->pool);
 	if (result > 0)
 		return 1; /* what the thread uses stays */
@@ -386,6 +471,10 @@ each_error(const struct each_file *file)
 		return "too many open files on this machine: raise fs.file-max (sysctl)";
 	case ESPIPE:
 		return "not a file, folder or block device";
+	case ERANGE:
+		return "a range of it ends beyond 2^64 bytes";
+	case EISDIR:
+		return "a folder, where only a file will do";
 	case ENOENT:
 		if (file->path[0] == '-')
 			return "No such file or directory (options go before the operands)";

@@ -7,7 +7,10 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "num.h"
 #include "select.h"
+
+struct walk_entry;
 
 /*
  * Every selected file once: operands and lists are walked in one thread, files
@@ -16,22 +19,27 @@
  */
 
 struct each_file {
-	const char *path;        /* as the user would write it */
-	size_t operand;          /* number of the operand it was found below */
-	size_t depth;            /* folders between the operand and it, the operand's too */
-	int fd;                  /* open for reading; -1 in report */
-	struct stat status;      /* st_size of a block device is its capacity */
-	uint64_t offset, length; /* the selected range, bytes, clipped to the size */
-	int error;               /* errno of what failed, 0: none; the worker may set it.
-	                          * ESPIPE: no file, folder or block device */
-	void *result;            /* result_size bytes, zeroed, of the worker's own */
+	const char *path;              /* as the user would write it */
+	size_t operand;                /* number of the operand it was found below */
+	size_t depth;                  /* folders between the operand and it, the operand's too */
+	int fd;                        /* open for reading; -1 in report */
+	struct stat status;            /* st_size of a block device is its capacity */
+	uint64_t offset, length;       /* the selected range, bytes, clipped to the size */
+	const struct num_range *parts; /* NULL: that range; else its own, clipped as well, and
+					* length is their sum */
+	size_t part_count;
+	const void *note; /* what each_named had on it, note_size bytes; may be NULL */
+	int error;        /* errno of what failed, 0: none; the worker may set it.
+	                          * ESPIPE: no file, folder or block device; EISDIR: a folder,
+	                          * where only a file will do */
+	void *result;     /* result_size bytes, zeroed, of the worker's own */
 };
 
 struct each_run;
 
 struct each {
 	const struct select *select;
-	size_t result_size;
+	size_t result_size, note_size;
 	unsigned workers; /* 0: as many as there are processors */
 	bool in_order;    /* of the names in each folder; else as they are found */
 
@@ -45,7 +53,7 @@ struct each {
 	void (*release)(void *result);
 
 	/* Where set, this finds the files of an operand, which then is but a name: in the thread
-	 * of the walk, by each_found and each_failed. */
+	 * of the walk, by each_found, each_named and each_failed. */
 	void (*find)(size_t operand, struct each_run *run, void *argument);
 
 	/* In the caller's thread, in order: files, and whatever failed (error set,
@@ -78,6 +86,13 @@ bool each_go_on(struct each_run *run);
 
 /* For find: a regular file called PATH, open for whatever (O_PATH); takes over FD. */
 void each_found(struct each_run *run, const char *path, int fd);
+
+/*
+ * For find: a file by its name, to be opened in a worker as an operand is, or, where
+ * it lies in entry->folder, as what is found there is. Whatever keeps it from being opened is
+ * reported. Parts and note are copied. The globs of select are about it too.
+ */
+void each_named(struct each_run *run, const struct walk_entry *entry);
 
 /* For find: something that failed. */
 void each_failed(struct each_run *run, const char *path, int error);
