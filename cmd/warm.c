@@ -24,6 +24,8 @@ struct options {
 };
 
 static const struct opts_option options[] = {
+	{ 0, "ranges", NULL, opts_flag, offsetof(struct options, select.ranges),
+	    "FILE is a list of holes (resident --holes): ranges before names" },
 	{ 'j', "jobs", "N", opts_count, offsetof(struct options, workers),
 	    "load N files at a time (default 8)" },
 	{ 0, "budget", "SIZE|PCT", opts_share, offsetof(struct options, budget),
@@ -85,6 +87,11 @@ main(int argc, char **argv)
 	status = select_check(&opt.select, opt.common.format, load.operands, load.count);
 	if (status != STATUS_DONE)
 		return status;
+	if (opt.select.ranges && !opt.select.files_from)
+		return opts_misuse(
+		    "--ranges is about the list of --files-from, which is not given");
+	if (opt.select.ranges && (opt.select.range.offset || opt.select.range.length != UINT64_MAX))
+		return opts_misuse("--ranges and --range exclude each other");
 	if (opt.workers < 1 || opt.workers > MAX_WORKERS)
 		return opts_misuse("--jobs: from 1 to %d", MAX_WORKERS);
 	stop_catch(opt.common.timeout);

@@ -52,9 +52,11 @@ work(struct each_file *file, void *argument)
 	struct tally_file *result = file->result;
 	struct preload_hooks hooks = { admit, asked, load };
 
+	struct num_range whole = { file->offset, file->length };
+
 	result->start = stop_now();
-	preload_range(file->fd, &file->status, file->offset, file->length, &hooks,
-	    &result->preload);
+	preload_parts(file->fd, &file->status, file->parts ? file->parts : &whole,
+	    file->parts ? file->part_count : 1, &hooks, &result->preload);
 	result->end = stop_now();
 	file->error = result->preload.error ? result->preload.error : result->preload.unmeasured;
 	if (file->length > result->preload.read)
@@ -151,9 +153,10 @@ explain_skipped(struct load *load)
 	budget_words(budget->room_group, budget->room_limit, words);
 	if (load->all.beyond)
 		return; /* that is said */
-	diag_error("%llu files not started, %s (%llu bytes): the budget is %s (%llu bytes), %s%s; "
-		   "--budget=SIZE|PCT changes it",
-	    (unsigned long long)load->all.skipped_files, BYTES(skipped), skipped, BYTES(allowed),
+	diag_error("%llu files not started%s, %s (%llu bytes): the budget is %s (%llu bytes), "
+		   "%s%s; --budget=SIZE|PCT changes it",
+	    (unsigned long long)load->all.skipped_files,
+	    load->select->ranges ? " or only in part" : "", BYTES(skipped), skipped, BYTES(allowed),
 	    allowed, given ? "as given" : "what is free or idle ", given ? "" : words);
 	worsen(load, STATUS_PART);
 }

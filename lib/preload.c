@@ -198,3 +198,26 @@ preload_range(int fd, const struct stat *status, uint64_t offset, uint64_t lengt
 	load_gaps(&job, offset, length);
 	measure(&job, offset, length);
 }
+
+void
+preload_parts(int fd, const struct stat *status, const struct num_range *parts, size_t count,
+    const struct preload_hooks *hooks, struct preload *result)
+{
+	*result = (struct preload){ .why = RESIDENCY_KNOWN };
+	for (size_t i = 0; i < count; i++) {
+		struct preload part;
+
+		preload_range(fd, status, parts[i].offset, parts[i].length, hooks, &part);
+		result->already += part.already;
+		result->resident += part.resident;
+		result->holes += part.holes;
+		result->skipped += part.skipped;
+		result->read += part.read;
+		if (!result->error)
+			result->error = part.error;
+		if (result->why == RESIDENCY_KNOWN) {
+			result->why = part.why;
+			result->unmeasured = part.unmeasured;
+		}
+	}
+}

@@ -3,9 +3,11 @@
 #define HOTSET_PRELOAD_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "num.h"
 #include "residency.h"
 
 /* Brings a range of a file into the page cache, and measures what is there then. */
@@ -37,6 +39,11 @@ struct preload {
  * a mapping, so that one which is truncated meanwhile does no harm. Thread-safe.
  */
 void preload_range(int fd, const struct stat *status, uint64_t offset, uint64_t length,
+    const struct preload_hooks *hooks, struct preload *result);
+
+/* The same for COUNT parts, which do not overlap: RESULT is of all of them. What fails in one
+ * does not keep it from the others; the first failure is told. */
+void preload_parts(int fd, const struct stat *status, const struct num_range *parts, size_t count,
     const struct preload_hooks *hooks, struct preload *result);
 
 #endif
