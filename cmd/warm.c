@@ -7,6 +7,7 @@
 #include "num.h"
 #include "opts.h"
 #include "out.h"
+#include "restore.h"
 #include "select.h"
 #include "status.h"
 #include "stop.h"
@@ -21,23 +22,29 @@ struct options {
 	uint64_t workers;
 	struct num_share budget;
 	double min; /* below 0: none */
+	const char *restore;
+	const char *changed;
 };
 
 static const struct opts_option options[] = {
-	{ 0, "ranges", NULL, opts_flag, offsetof(struct options, select.ranges),
-	    "FILE is a list of holes (resident --holes): ranges before names" },
 	{ 'j', "jobs", "N", opts_count, offsetof(struct options, workers),
 	    "load N files at a time (default 8)" },
 	{ 0, "budget", "SIZE|PCT", opts_share, offsetof(struct options, budget),
 	    "bring in no more (default: what is free or idle)" },
 	{ 0, "min", "PCT", opts_percent, offsetof(struct options, min),
 	    "exit 2 where less of an operand is in memory" },
+	{ 0, "ranges", NULL, opts_flag, offsetof(struct options, select.ranges),
+	    "that FILE has ranges before names, as of resident --holes" },
+	{ 0, "restore", "FILE", opts_text, offsetof(struct options, restore),
+	    "load what FILE, of resident --save, has, the hottest first" },
+	{ 0, "changed", "HOW", opts_text, offsetof(struct options, changed),
+	    "of it, files that changed: skip (default), ranges or whole" },
 	{ 0 },
 };
 
 static const struct opts_tool tool = {
 	"warm",
-	"[options] PATH...\n[options] -T FILE [PATH...]",
+	"[options] PATH...\n[options] -T FILE [PATH...]\n[options] --restore=FILE",
 	"Bring files, folders and block devices into the page cache, many at a time, without\n"
 	"pushing out what others use, and measure what is in memory afterwards.",
 	{ &tally_table },
@@ -58,42 +65,124 @@ run(struct load *load, const struct opts_common *common)
 	return status;
 }
 
+/* All that lasts: a worker may hang in the kernel longer than main takes. */
+struct state {
+	struct options options;
+	struct load load;
+	struct restore restore;
+};
+
+static bool
+has_range(const struct select *select)
+{
+	return select->range.offset || select->range.length != UINT64_MAX;
+}
+
+static int
+check_list(const struct select *select)
+{
+	if (select->ranges && !select->files_from)
+		return opts_misuse(
+		    "--ranges is about the list of --files-from, which is not given");
+	if (select->ranges && has_range(select))
+		return opts_misuse("--ranges and --range exclude each other");
+	return STATUS_DONE;
+}
+
+/* A source stands in the place of operands. */
+static int
+set_source(struct state *state, const char *option, const char **path, const struct source *source,
+    void *self)
+{
+	struct load *load = &state->load;
+	const struct select *select = &state->options.select;
+
+	if (load->count || select->files_from)
+		return opts_misuse("%s goes with neither PATH nor --files-from", option);
+	if (select->one_file_system)
+		return opts_misuse("%s goes without --one-file-system: no folder is walked",
+		    option);
+	load->operands = (char **)path;
+	load->count = 1;
+	load->source = source;
+	load->self = self;
+	return STATUS_DONE;
+}
+
+static int
+choose_restore(struct state *state)
+{
+	struct options *opt = &state->options;
+	struct restore *restore = &state->restore;
+
+	if (opt->changed && restore_parse_changed(opt->changed, &restore->changed) < 0)
+		return opts_misuse("--changed: skip, ranges or whole, not %s", opt->changed);
+	if (has_range(&opt->select))
+		return opts_misuse("--restore and --range exclude each other");
+	restore->path = opt->restore;
+	opt->select.count_links = true; /* the snapshot has each file once already */
+	return set_source(state, "--restore", &restore->path, &restore_source, restore);
+}
+
+static int
+choose(struct state *state)
+{
+	const struct options *opt = &state->options;
+	struct load *load = &state->load;
+	int status = STATUS_DONE;
+
+	if (opt->changed && !opt->restore)
+		return opts_misuse("--changed is about --restore, which is not given");
+	if (opt->restore)
+		status = choose_restore(state);
+	if (status == STATUS_DONE)
+		status = select_check(&opt->select, opt->common.format, load->operands,
+		    load->count);
+	if (status == STATUS_DONE)
+		status = check_list(&opt->select);
+	if (status == STATUS_DONE && (opt->workers < 1 || opt->workers > MAX_WORKERS))
+		status = opts_misuse("--jobs: from 1 to %d", MAX_WORKERS);
+	return status;
+}
+
+/* What is to be known before anything is loaded. */
+static int
+begin(struct state *state)
+{
+	return state->options.restore ? restore_begin(&state->restore) : STATUS_DONE;
+}
+
 int
 main(int argc, char **argv)
 {
-	static struct load load; /* a worker may hang in the kernel longer than main takes */
-	static struct options opt = {
-		.select = SELECT_ALL,
+	static struct state state;
+	struct options *opt = &state.options;
+	struct load *load = &state.load;
+	struct opts_group groups[] = { { select_options, &opt->select }, { options, opt }, { 0 } };
+	int status, first;
+
+	*opt = (struct options){ .select = SELECT_ALL,
 		.workers = WORKERS,
 		.budget = BUDGET_NO_SHARE,
-		.min = -1,
-	};
-	struct opts_group groups[] = { { select_options, &opt.select }, { options, &opt }, { 0 } };
-	int status, first = opts_parse(&tool, groups, &opt.common, argc, argv, &status);
-
+		.min = -1 };
+	first = opts_parse(&tool, groups, &opt->common, argc, argv, &status);
 	if (first < 0)
 		return status;
-	load = (struct load){
-		.select = &opt.select,
+	*load = (struct load){
+		.select = &opt->select,
 		.operands = argv + first,
 		.count = (size_t)(argc - first),
-		.workers = (unsigned)opt.workers,
-		.share = opt.budget,
-		.min = opt.min,
+		.workers = (unsigned)opt->workers,
+		.share = opt->budget,
+		.min = opt->min,
 		/* in prom a label a file is too many */
-		.each_file = opt.common.verbose > 0 && opt.common.format != OUT_PROM,
-		.quiet = opt.common.quiet,
+		.each_file = opt->common.verbose > 0 && opt->common.format != OUT_PROM,
+		.quiet = opt->common.quiet,
 	};
-	status = select_check(&opt.select, opt.common.format, load.operands, load.count);
+	status = choose(&state);
 	if (status != STATUS_DONE)
 		return status;
-	if (opt.select.ranges && !opt.select.files_from)
-		return opts_misuse(
-		    "--ranges is about the list of --files-from, which is not given");
-	if (opt.select.ranges && (opt.select.range.offset || opt.select.range.length != UINT64_MAX))
-		return opts_misuse("--ranges and --range exclude each other");
-	if (opt.workers < 1 || opt.workers > MAX_WORKERS)
-		return opts_misuse("--jobs: from 1 to %d", MAX_WORKERS);
-	stop_catch(opt.common.timeout);
-	return run(&load, &opt.common);
+	stop_catch(opt->common.timeout);
+	status = begin(&state);
+	return status == STATUS_DONE ? run(load, &opt->common) : status;
 }

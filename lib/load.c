@@ -52,8 +52,13 @@ work(struct each_file *file, void *argument)
 	struct tally_file *result = file->result;
 	struct preload_hooks hooks = { admit, asked, load };
 
-	struct num_range whole = { file->offset, file->length };
+	struct num_range whole;
 
+	if (load->source && load->source->look)
+		load->source->look(file, load->self);
+	if (file->error)
+		return;
+	whole = (struct num_range){ file->offset, file->length };
 	result->start = stop_now();
 	preload_parts(file->fd, &file->status, file->parts ? file->parts : &whole,
 	    file->parts ? file->part_count : 1, &hooks, &result->preload);
@@ -83,17 +88,20 @@ report(const struct each_file *file, void *argument)
 {
 	struct load *load = argument;
 	struct tally single = { 0 };
+	bool told = false;
 
 	load->operand = file->operand;
-	if (file->error) {
+	tally_file(&single, file);
+	if (load->source && load->source->count)
+		told = !load->source->count(file, &single, load->self);
+	if (file->error && !told) {
 		progress_clear(&load->progress);
 		diag_error("%s: %s", file->path, each_error(file));
 		worsen(load, STATUS_PART);
 	}
-	tally_file(&single, file);
 	tally_add(&load->current, &single);
 	/* an operand that is a file gets its row anyway */
-	if (!load->each_file || !single.files ||
+	if (!load->each_file || !single.end ||
 	    strcmp(file->path, operand_name(load, file->operand)) == 0)
 		return;
 	put_row(load, file->path, &single);
@@ -156,8 +164,9 @@ explain_skipped(struct load *load)
 	diag_error("%llu files not started%s, %s (%llu bytes): the budget is %s (%llu bytes), "
 		   "%s%s; --budget=SIZE|PCT changes it",
 	    (unsigned long long)load->all.skipped_files,
-	    load->select->ranges ? " or only in part" : "", BYTES(skipped), skipped, BYTES(allowed),
-	    allowed, given ? "as given" : "what is free or idle ", given ? "" : words);
+	    load->select->ranges || load->source ? " or only in part" : "", BYTES(skipped), skipped,
+	    BYTES(allowed), allowed, given ? "as given" : "what is free or idle ",
+	    given ? "" : words);
 	worsen(load, STATUS_PART);
 }
 
@@ -211,6 +220,8 @@ finish(struct load *load)
 	if (!load->out_error && out_finish(&load->out, !stopped && load->worked) < 0)
 		load->out_error = errno;
 	progress_clear(&load->progress);
+	if (load->source && load->source->end)
+		worsen(load, load->source->end(load->self));
 	if (load->all.skipped)
 		explain_skipped(load);
 	explain_missing(load);
@@ -246,6 +257,15 @@ load_prepare(struct load *load)
 	return STATUS_DONE;
 }
 
+static void
+find(size_t operand, struct each_run *run, void *argument)
+{
+	struct load *load = argument;
+
+	(void)operand;
+	load->source->find(run, load->self);
+}
+
 int
 load_run(struct load *load)
 {
@@ -253,12 +273,15 @@ load_run(struct load *load)
 		.select = load->select,
 		.result_size = sizeof(struct tally_file),
 		.workers = load->workers,
+		.note_size = load->source ? load->source->note_size : 0,
+		.find = load->source ? find : NULL,
 		.work = work,
 		.report = report,
 		.operand_done = operand_done,
 		.argument = load,
 	};
-	bool plain = !load->select->files_from && load->select->range.length == UINT64_MAX;
+	bool plain = !load->source && !load->select->files_from &&
+	    load->select->range.length == UINT64_MAX;
 	uint64_t start = stop_now();
 	int result;
 

@@ -12,6 +12,7 @@
 #include "out.h"
 #include "progress.h"
 #include "select.h"
+#include "source.h"
 #include "tally.h"
 
 /*
@@ -20,6 +21,8 @@
  */
 struct load {
 	const struct select *select;
+	const struct source *source; /* of the files of its one operand; NULL: the operands */
+	void *self;                  /* the source's */
 	char **operands;
 	size_t count;
 	unsigned workers;

@@ -60,8 +60,8 @@ fields() {
 budget() {
 	case $tool in
 	hitratio) echo 409600 ;;
-	# four ways to report, snapshots, and the files of processes
-	resident) echo 139264 ;;
+	# four ways to report, snapshots, and the files of processes; or to load these
+	resident | warm) echo 139264 ;;
 	*) echo 122880 ;;
 	esac
 }
