@@ -7,6 +7,7 @@
 #include "num.h"
 #include "opts.h"
 #include "out.h"
+#include "requests.h"
 #include "restore.h"
 #include "select.h"
 #include "status.h"
@@ -22,8 +23,8 @@ struct options {
 	uint64_t workers;
 	struct num_share budget;
 	double min; /* below 0: none */
-	const char *restore;
-	const char *changed;
+	const char *restore, *changed;
+	const char *log, *root;
 };
 
 static const struct opts_option options[] = {
@@ -39,12 +40,17 @@ static const struct opts_option options[] = {
 	    "load what FILE, of resident --save, has, the hottest first" },
 	{ 0, "changed", "HOW", opts_text, offsetof(struct options, changed),
 	    "of it, files that changed: skip (default), ranges or whole" },
+	{ 0, "log", "FILE", opts_text, offsetof(struct options, log),
+	    "load what this access log's requests were for, the most first" },
+	{ 0, "root", "DIR", opts_text, offsetof(struct options, root),
+	    "the folder that the web server of the log has for /" },
 	{ 0 },
 };
 
 static const struct opts_tool tool = {
 	"warm",
-	"[options] PATH...\n[options] -T FILE [PATH...]\n[options] --restore=FILE",
+	"[options] PATH...\n[options] -T FILE [PATH...]\n[options] --restore=FILE\n"
+	"[options] --log=FILE --root=DIR",
 	"Bring files, folders and block devices into the page cache, many at a time, without\n"
 	"pushing out what others use, and measure what is in memory afterwards.",
 	{ &tally_table },
@@ -70,6 +76,7 @@ struct state {
 	struct options options;
 	struct load load;
 	struct restore restore;
+	struct requests requests;
 };
 
 static bool
@@ -125,6 +132,20 @@ choose_restore(struct state *state)
 }
 
 static int
+choose_requests(struct state *state)
+{
+	const struct options *opt = &state->options;
+	struct requests *requests = &state->requests;
+
+	if (!opt->root)
+		return opts_misuse("--log needs --root=DIR, the folder that the server has for /");
+	requests->path = opt->log;
+	requests->root = opt->root;
+	requests->follow = opt->select.follow;
+	return set_source(state, "--log", &requests->path, &requests_source, requests);
+}
+
+static int
 choose(struct state *state)
 {
 	const struct options *opt = &state->options;
@@ -133,8 +154,14 @@ choose(struct state *state)
 
 	if (opt->changed && !opt->restore)
 		return opts_misuse("--changed is about --restore, which is not given");
+	if (opt->root && !opt->log)
+		return opts_misuse("--root is about --log, which is not given");
+	if (opt->restore && opt->log)
+		return opts_misuse("--restore and --log exclude each other");
 	if (opt->restore)
 		status = choose_restore(state);
+	else if (opt->log)
+		status = choose_requests(state);
 	if (status == STATUS_DONE)
 		status = select_check(&opt->select, opt->common.format, load->operands,
 		    load->count);
@@ -149,7 +176,9 @@ choose(struct state *state)
 static int
 begin(struct state *state)
 {
-	return state->options.restore ? restore_begin(&state->restore) : STATUS_DONE;
+	if (state->options.restore)
+		return restore_begin(&state->restore);
+	return state->options.log ? requests_begin(&state->requests) : STATUS_DONE;
 }
 
 int

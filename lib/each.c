@@ -119,7 +119,7 @@ each_named(struct each_run *run, const struct walk_entry *entry)
 	const char *slash = strrchr(entry->path, '/');
 
 	if (select_admits(run->each.select, entry->path, slash ? slash + 1 : entry->path))
-		add(run, BATCH_NAMED, entry, !entry->folder);
+		add(run, entry->error ? BATCH_FAILED : BATCH_NAMED, entry, !entry->folder);
 }
 
 void

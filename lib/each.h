@@ -90,7 +90,7 @@ void each_found(struct each_run *run, const char *path, int fd);
 /*
  * For find: a file by its name, to be opened in a worker as an operand is, or, where
  * it lies in entry->folder, as what is found there is. Whatever keeps it from being opened is
- * reported. Parts and note are copied. The globs of select are about it too.
+ * reported, also what entry->error tells. Parts and note are copied. The globs of select are about it too.
  */
 void each_named(struct each_run *run, const struct walk_entry *entry);
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# warm: what comes in by lists of ranges and snapshots is those pages, in that order
+# warm: what comes in by lists of ranges, snapshots and access logs is those pages, in that order
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/pages.sh
@@ -373,6 +373,156 @@ if [ "$(id -u)" -eq 0 ]; then
 warm: others: 1 of 1 files cannot be measured: the kernel tells it only to who owns or may write a file, or has CAP_FOWNER (such as root)"
 else
 	skip "files of others" "needs root"
+fi
+
+### Access logs
+
+# get TIMES TARGET [STATUS [METHOD]]: so many lines of a log
+get() {
+	i=0
+	while [ $i -lt "$1" ]; do
+		i=$((i + 1))
+		printf '192.0.2.7 - - [10/Oct/2026:13:55:36 +0000] "%s %s HTTP/1.1" %s 5 "http://x/" "y"\n' \
+			"${4:-GET}" "$2" "${3:-200}"
+	done
+}
+
+mkdir -p root/sub root/empty root/deep/er
+file root/a 2
+file root/b 3
+file root/sub/c 4
+file root/index.html 1
+file root/sub/index.html 1
+file "root/deep/er/s p" 1
+file outside 5
+all='root/a root/b root/sub/c root/index.html root/sub/index.html outside'
+# served NAME "FIGURES" MAPS ARGUMENT...: brings, of what the log has
+served() {
+	served_name=$1 served_figures=$2 served_maps=$3
+	shift 3
+	brings "$served_name" "$served_figures" "$served_maps" "$all" --log=log --root=root "$@"
+}
+# size FILES PAGES: figures of what was all loaded
+size() {
+	echo "$1 $(($2 * page)) 0 $(($2 * page)) $(($2 * page)) 0 0 0"
+}
+
+{ get 1 /a; get 3 /b; get 2 /sub/c; } >log
+served "the files that were requested" "$(size 3 9)" "11 111 1111 0 0 00000"
+is "the row is the log's, and nothing is said" "$(value path):$err" "log:"
+run "$warm" -f tsv -v -j 1 --log=log --root=root
+is "-v: a row for each, the most requested first" \
+	"$(printf '%s\n' "$out" | awk -F '\t' 'NR > 1 { printf "%s ", $1 }')" \
+	"root/b root/sub/c root/a log "
+like "-v tells how many" "$err" "*warm: log: 6 requests for 3 files*"
+{ get 1 /a; get 3 /b; get 2 /sub/c; } >log
+served "a small budget: the most requested" \
+	"3 $((9 * page)) 0 $((7 * page)) $((7 * page)) $((2 * page)) 0 1" \
+	"00 111 1111 0 0 00000" -j 1 --budget=$((7 * page))
+{ get 2 /sub/c; get 2 /a; get 2 /b; } >log
+served "what came first of those requested as often" \
+	"3 $((9 * page)) 0 $((6 * page)) $((6 * page)) $((3 * page)) 0 1" \
+	"11 000 1111 0 0 00000" -j 1 --budget=$((6 * page))
+{ get 1 /a; get 1 '/b?x=/../y&z'; get 1 '/b?w'; get 1 'http://example.com:80/b#part'; get 2 /sub/c; } >log
+served "queries, fragments and whole addresses: one file" \
+	"3 $((9 * page)) 0 $((3 * page)) $((3 * page)) $((6 * page)) 0 1" \
+	"00 111 0000 0 0 00000" -j 1 --budget=$((3 * page))
+{ get 1 /; get 1 /sub/; get 1 /empty/; get 1 /sub; } >log
+served "a folder is its index" "$(size 2 2)" "00 000 0000 1 1 00000"
+is "one without, and one without slash, are not there" "$err" \
+	"warm: 2 requests were for 2 files that are not below root"
+{ get 1 /a 206; get 1 /b 304; get 5 /sub/c 404; get 5 /sub/c 200 HEAD; get 5 /sub/c 301; get 5 /sub/c 200 POST; } >log
+served "only what was got" "$(size 2 5)" "11 111 0000 0 0 00000"
+is "the others are not worth a word" "$err" ""
+{
+	get 1 /../outside; get 1 /sub/../../outside; get 1 /%2e%2e/outside; get 1 /..%2foutside
+	get 1 /.%2E/outside; get 1 /a%00; get 1 /a%0; get 1 /%zz; get 1 '*'
+	get 1 "/sub/%2e%2e%2f%2e%2e%2foutside"; get 1 /b
+} >log
+served "nothing above the root, and no nonsense" "$(size 1 3)" "00 111 0000 0 0 00000"
+is "that is said" "$err" "warm: log: 10 requests were for what can be no file below root"
+get 1 "$here/outside" >log
+served "the root is that of the server" "0 0 0 0 0 0 0 2" "00 000 0000 0 0 00000"
+is "of nothing that is there" "$err" \
+	"warm: 1 requests were for 1 files that are not below root
+warm: root has none of the files that were requested: --root is the folder that the server has for /"
+{ get 1 /deep/er/s%20p; get 1 /%73ub//./c; } >log
+brings "escapes, slashes and points" "$(size 2 5)" "1 1111" "root/deep/er/s?p root/sub/c" \
+	--log=log --root=root/
+{ get 7 /gone; get 2 /gone/too; get 1 /a/below; get 1 /a; } >log
+served "files that are not there" "$(size 1 2)" "11 000 0000 0 0 00000"
+is "are said in a sum" "$err" "warm: 10 requests were for 3 files that are not below root"
+{ echo rubbish; get 1 /a; head -c 2000 /dev/urandom | tr '\n' x; echo; echo '{"a": 1}'; head -c 100000 /dev/zero | tr '\0' x; echo; } >log
+served "rubbish" "$(size 1 2)" "11 000 0000 0 0 00000"
+is "is counted" "$err" "warm: log: 4 lines are not in the common or combined log format"
+run "$warm" -f kv -q --log=log --root=root
+is "-q" "$status:$err" "0:"
+run "$warm" -f kv --log=rubbish --root=root
+like "nothing but rubbish" "$status:$err" "2:*warm: rubbish: no line of it is of an access log"
+: >log
+run "$warm" -f kv --log=log --root=root
+is "an empty log" "$(figures):$err" "0 0 0 0 0 0 0 0:"
+get 1 /a >log
+printf '192.0.2.7 - - [x] "GET /b HTTP/2.0" 200 -' >>log
+cold root/a root/b
+run sh -c "'$warm' -f kv --log=- --root=root <log"
+is "standard input, whose last line has no end" "$(value path):$(figures)" "-:$(size 2 5)"
+
+ln -s ../outside root/link
+ln -s .. root/up
+ln -s sub root/inside
+mkfifo root/fifo
+{ get 3 /link; get 2 /up/outside; get 1 /inside/c; get 1 /fifo; get 1 /a; } >log
+served "links are not followed, and a FIFO not waited for" "$(size 1 2)" "11 000 0000 0 0 00000"
+is "that is said" "$err" "warm: 1 requests were for 1 files that are not below root
+warm: 6 requests were for 3 files behind symbolic links, which --follow follows"
+{ get 3 /link; get 2 /up/outside; get 1 /inside/c; get 1 /a; } >log
+served "-L follows them, and counts each file once" "$(size 3 11)" "11 000 1111 0 0 11111" -L
+{ get 3 /a; get 2 /b; get 1 /sub/c; } >log
+served "-m and --exclude" "$(size 1 2)" "11 000 0000 0 0 00000" -m $((3 * page)) --exclude='root/b'
+{ get 3 /a; get 2 /b; } >log
+served "a range of each" "$(size 2 2)" "01 010 0000 0 0 00000" -p "$page:$page"
+ln -s root linked
+get 1 /a >log
+brings "the root may be a link" "$(size 1 2)" 11 root/a --log=log --root=linked
+
+run "$warm" --log=missing --root=root
+is "no log" "$status:$out:$err" "2::warm: missing: No such file or directory"
+run "$warm" --log=log --root=missing
+is "no root" "$status:$out:$err" "2::warm: missing: No such file or directory"
+run "$warm" --log=log --root=outside
+is "a root that is no folder" "$status:$out:$err" "2::warm: outside: Not a directory"
+run "$warm" --log=. --root=root
+is "a log that is a folder" "$status:$out:$err" "2::warm: .: a folder, where only a file will do"
+for wrong in "--log=log" "--root=root a" "--log=log --root=root a" "--log=log --root=root -x" \
+	"--log=log --root=root -T list" "--log=log --root=root --restore=plain" \
+	"--log=log --root=root -0"; do
+	# shellcheck disable=SC2086 # words
+	run "$warm" $wrong
+	like "not $wrong" "$status:$out:$err" "3::warm: *"
+done
+
+# a log whose end never comes
+mkfifo endless
+sleep 30 >endless &
+writer=$!
+on_exit "kill $writer"
+run timeout 5 "$warm" -t 0.3 --log=endless --root=root
+like "the time limit ends the wait" "$status:$err" "[12]:*not done within the time allowed*"
+
+if [ "$(id -u)" -eq 0 ]; then
+	chmod 755 root
+	mkdir root/closed
+	file root/closed/d 1
+	chmod 700 root/closed
+	get 1 /closed/d >log
+	get 1 /a >>log
+	chmod 644 root/a log
+	run as_nobody "$warm" -f kv --log=log --root=root
+	like "a folder that may not be entered" "$status:$(value failed_files):$err" \
+		"1:2:warm: root/closed/d: Permission denied*"
+else
+	skip "a folder that may not be entered" "needs root"
 fi
 
 done_testing
