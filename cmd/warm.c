@@ -14,7 +14,6 @@
 #include "stop.h"
 #include "tally.h"
 
-#define WORKERS     8 /* more than processors: they wait for the disk */
 #define MAX_WORKERS 1024
 
 struct options {
@@ -29,7 +28,7 @@ struct options {
 
 static const struct opts_option options[] = {
 	{ 'j', "jobs", "N", opts_count, offsetof(struct options, workers),
-	    "load N files at a time (default 8)" },
+	    "load by N threads (default: as the device has it)" },
 	{ 0, "budget", "SIZE|PCT", opts_share, offsetof(struct options, budget),
 	    "bring in no more (default: what is free or idle)" },
 	{ 0, "min", "PCT", opts_percent, offsetof(struct options, min),
@@ -127,6 +126,7 @@ choose_restore(struct state *state)
 	if (has_range(&opt->select))
 		return opts_misuse("--restore and --range exclude each other");
 	restore->path = opt->restore;
+	state->load.sample = restore->first;
 	opt->select.count_links = true; /* the snapshot has each file once already */
 	return set_source(state, "--restore", &restore->path, &restore_source, restore);
 }
@@ -141,6 +141,7 @@ choose_requests(struct state *state)
 		return opts_misuse("--log needs --root=DIR, the folder that the server has for /");
 	requests->path = opt->log;
 	requests->root = opt->root;
+	state->load.sample = opt->root;
 	requests->follow = opt->select.follow;
 	return set_source(state, "--log", &requests->path, &requests_source, requests);
 }
@@ -167,7 +168,8 @@ choose(struct state *state)
 		    load->count);
 	if (status == STATUS_DONE)
 		status = check_list(&opt->select);
-	if (status == STATUS_DONE && (opt->workers < 1 || opt->workers > MAX_WORKERS))
+	if (status == STATUS_DONE && opt->workers != NUM_UNKNOWN &&
+	    (opt->workers < 1 || opt->workers > MAX_WORKERS))
 		status = opts_misuse("--jobs: from 1 to %d", MAX_WORKERS);
 	return status;
 }
@@ -191,7 +193,7 @@ main(int argc, char **argv)
 	int status, first;
 
 	*opt = (struct options){ .select = SELECT_ALL,
-		.workers = WORKERS,
+		.workers = NUM_UNKNOWN,
 		.budget = BUDGET_NO_SHARE,
 		.min = -1 };
 	first = opts_parse(&tool, groups, &opt->common, argc, argv, &status);
@@ -201,7 +203,7 @@ main(int argc, char **argv)
 		.select = &opt->select,
 		.operands = argv + first,
 		.count = (size_t)(argc - first),
-		.workers = (unsigned)opt->workers,
+		.workers = opt->workers == NUM_UNKNOWN ? 0 : (unsigned)opt->workers,
 		.share = opt->budget,
 		.min = opt->min,
 		/* in prom a label a file is too many */

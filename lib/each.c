@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "batch.h"
@@ -22,6 +23,13 @@
 #define MIN_BATCHES 16
 #define LOOK        100 /* between looks at a stop, in ms */
 
+/* Files of one batch that a worker has opened, to work on them together. */
+struct tray {
+	struct each_file *files[EACH_TOGETHER];
+	size_t count;
+};
+_Static_assert(EACH_TOGETHER >= BATCH_ITEMS, "a tray holds what a batch has");
+
 struct each_run {
 	struct each each; /* ours: a thread that hangs may outlive the caller's */
 	char **operands;
@@ -33,6 +41,8 @@ struct each_run {
 	struct pool pool;
 	struct batch *batches; /* pool.size of them */
 	char *results, *notes; /* of all their items */
+	struct tray *trays;    /* of each worker; NULL: files are worked on one by one */
+	size_t tray_size;      /* files that one takes */
 	struct batch *batch;   /* being filled, NULL: none */
 	atomic_int lost;       /* errno of what could not be reported */
 };
@@ -120,6 +130,12 @@ each_named(struct each_run *run, const struct walk_entry *entry)
 
 	if (select_admits(run->each.select, entry->path, slash ? slash + 1 : entry->path))
 		add(run, entry->error ? BATCH_FAILED : BATCH_NAMED, entry, !entry->folder);
+}
+
+void
+each_cut(struct each_run *run)
+{
+	submit(run);
 }
 
 void
@@ -306,25 +322,80 @@ clear_result(const struct each_run *run, void *result)
 }
 
 static void
-work(struct pool_job *job, size_t number, void *argument)
+close_file(struct each_file *file)
+{
+	if (file->fd >= 0)
+		close(file->fd);
+	file->fd = -1;
+}
+
+static void
+work_on_tray(struct each_run *run, struct tray *tray)
+{
+	if (tray->count)
+		run->each.work_together(tray->files, tray->count, run->each.argument);
+	while (tray->count)
+		close_file(tray->files[--tray->count]);
+}
+
+static void
+settle(struct pool_job *job, unsigned worker, void *argument)
+{
+	struct each_run *run = argument;
+
+	(void)job;
+	work_on_tray(run, &run->trays[worker]);
+}
+
+/* As open_file; where too many files are open for one more, those in the tray need not be. */
+static int
+open_beside(struct each_run *run, struct tray *tray, struct batch_item *item, const char *name)
+{
+	int opened = open_file(item, name, run->each.select);
+
+	if (opened >= 0 || errno != EMFILE || !tray || tray->count == 0)
+		return opened;
+	work_on_tray(run, tray);
+	return open_file(item, name, run->each.select);
+}
+
+static void
+work_on(struct each_run *run, struct tray *tray, struct each_file *file, struct num_range *parts)
+{
+	void *argument = run->each.argument;
+
+	set_range(file, parts, &run->each.select->range);
+	if (run->each.look)
+		run->each.look(file, argument);
+	if (!file->error && tray && run->each.gathers(file, argument)) {
+		tray->files[tray->count++] = file;
+		if (tray->count == run->tray_size)
+			work_on_tray(run, tray);
+		return;
+	}
+	if (!file->error)
+		run->each.work(file, argument);
+	close_file(file);
+}
+
+static void
+work(struct pool_job *job, size_t number, unsigned worker, void *argument)
 {
 	struct each_run *run = argument;
 	struct batch *batch = (struct batch *)job;
 	struct batch_item *item = &batch->items[number];
+	struct tray *tray = run->trays ? &run->trays[worker] : NULL;
 	int opened = -1;
 
 	clear_result(run, item->file.result); /* of an earlier file */
 	if (item->kind <= BATCH_HELD) {
-		opened = open_file(item, batch->names + item->name, run->each.select);
+		opened = open_beside(run, tray, item, batch->names + item->name);
 		if (opened < 0)
 			item->file.error = errno;
-		else if (opened) {
-			set_range(&item->file, batch->parts + item->part, &run->each.select->range);
-			run->each.work(&item->file, run->each.argument);
-		}
-		if (item->file.fd >= 0)
-			close(item->file.fd);
-		item->file.fd = -1;
+		if (opened > 0)
+			work_on(run, tray, &item->file, batch->parts + item->part);
+		else
+			close_file(&item->file);
 	}
 	item->finished = opened != 0;
 }
@@ -381,6 +452,7 @@ run_free(struct each_run *run)
 	free(run->batches);
 	free(run->results);
 	free(run->notes);
+	free(run->trays);
 	free(run->pool.jobs);
 	links_free(&run->seen);
 	walk_free(&run->walk);
@@ -397,6 +469,20 @@ processors(void)
 	return count < 1 ? 1 : count > 64 ? 64 : (unsigned)count;
 }
 
+/* How many files each worker may keep open, so that all do with the limit. */
+static size_t
+choose_tray_size(const struct each_run *run)
+{
+	const size_t others = WALK_OPEN + run->pool.size + 16; /* folders, lists, output */
+	struct rlimit limit;
+	size_t share;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur <= others)
+		return 1;
+	share = (size_t)((limit.rlim_cur - others) / run->pool.workers);
+	return share < 1 ? 1 : share < EACH_TOGETHER ? share : EACH_TOGETHER;
+}
+
 static int
 allocate(struct each_run *run)
 {
@@ -410,6 +496,15 @@ allocate(struct each_run *run)
 	run->notes = calloc(pool->size * BATCH_ITEMS, run->each.note_size + 1);
 	if (!pool->jobs || !run->batches || !run->results || !run->notes)
 		return -1;
+	pool->share = 1;
+	if (run->each.gathers) {
+		pool->share = BATCH_ITEMS;
+		pool->settle = settle;
+		run->tray_size = choose_tray_size(run);
+		run->trays = calloc(pool->workers, sizeof *run->trays);
+		if (!run->trays)
+			return -1;
+	}
 	for (size_t i = 0; i < pool->size; i++) {
 		pool->jobs[i] = &run->batches[i].job;
 		run->batches[i].results = run->results + i * BATCH_ITEMS * run->each.result_size;

@@ -35,6 +35,8 @@ struct each_file {
 	void *result;     /* result_size bytes, zeroed, of the worker's own */
 };
 
+#define EACH_TOGETHER 64
+
 struct each_run;
 
 struct each {
@@ -43,10 +45,19 @@ struct each {
 	unsigned workers; /* 0: as many as there are processors */
 	bool in_order;    /* of the names in each folder; else as they are found */
 
+	/* Where set, in a worker thread, before any work on a file: may set its error, so that
+	 * nobody works on it, or have it as a whole (parts NULL, and the range). */
+	void (*look)(struct each_file *file, void *argument);
+
 	/* In a worker thread, one file: fills in file->result. Not called where
 	 * the file could not be opened. Called for each hard link, of which only the
 	 * first in order is reported. */
 	void (*work)(struct each_file *file, void *argument);
+
+	/* Where set: whether FILE, which is open, is worked on together with others like it, by
+	 * work_together (COUNT of them, at most EACH_TOGETHER), which is called before long. */
+	bool (*gathers)(const struct each_file *file, void *argument);
+	void (*work_together)(struct each_file *const *files, size_t count, void *argument);
 
 	/* Frees what a result holds, in any thread, before its memory is used again; may be
 	 * NULL, and RESULT may never have been worked on. */
@@ -90,9 +101,14 @@ void each_found(struct each_run *run, const char *path, int fd);
 /*
  * For find: a file by its name, to be opened in a worker as an operand is, or, where
  * it lies in entry->folder, as what is found there is. Whatever keeps it from being opened is
- * reported, also what entry->error tells. Parts and note are copied. The globs of select are about it too.
+ * reported, also what entry->error tells. Parts and note are copied. The globs of select are
+ * about it too.
  */
 void each_named(struct each_run *run, const struct walk_entry *entry);
+
+/* For find: what comes next shall not be worked on before, or together with, what has come so
+ * far, as long as there is one worker. */
+void each_cut(struct each_run *run);
 
 /* For find: something that failed. */
 void each_failed(struct each_run *run, const char *path, int error);

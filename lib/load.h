@@ -23,9 +23,10 @@ struct load {
 	const struct select *select;
 	const struct source *source; /* of the files of its one operand; NULL: the operands */
 	void *self;                  /* the source's */
+	const char *sample;          /* lies where its files do; NULL: not known */
 	char **operands;
 	size_t count;
-	unsigned workers;
+	unsigned workers; /* 0: as the device has it */
 	struct num_share
 	    share;      /* of memory that may be brought in; BUDGET_NO_SHARE: what is free */
 	double min;     /* percent; below 0: no condition */

@@ -56,20 +56,32 @@ exit_thread(struct pool *pool)
 	pthread_mutex_unlock(&pool->lock);
 }
 
+/* Runs items of JOB until all are claimed. */
+static void
+run_items(struct pool *pool, struct pool_job *job, unsigned worker)
+{
+	size_t item;
+
+	while ((item = atomic_fetch_add(&job->next, pool->share)) < job->count)
+		for (size_t end = item + pool->share; item < end && item < job->count; item++)
+			if (!pool_stopping(pool))
+				pool->run(job, item, worker, pool->argument);
+	if (pool->settle)
+		pool->settle(job, worker, pool->argument);
+}
+
 static void *
 worker(void *argument)
 {
 	struct pool *pool = argument;
+	unsigned self = atomic_fetch_add(&pool->numbered, 1);
 	struct pool_job *job;
 	uint64_t number;
-	size_t item;
 
 	pthread_mutex_lock(&pool->lock);
 	while ((job = enter(pool, &number))) {
 		pthread_mutex_unlock(&pool->lock);
-		while ((item = atomic_fetch_add(&job->next, 1)) < job->count)
-			if (!pool_stopping(pool))
-				pool->run(job, item, pool->argument);
+		run_items(pool, job, self);
 		pthread_mutex_lock(&pool->lock);
 		leave(pool, job, number);
 	}

@@ -23,13 +23,17 @@ struct pool_job {
 
 struct pool {
 	unsigned workers;
+	size_t share;           /* items of a job that a worker takes at once; not 0 */
 	struct pool_job **jobs; /* each the head of a larger struct */
 	size_t size;            /* how many */
 	void *argument;
 
 	/* Calls pool_take and pool_submit until it has no more. */
 	void (*produce)(struct pool *pool, void *argument);
-	void (*run)(struct pool_job *job, size_t item, void *argument);
+	/* In a worker thread, WORKER being its number. */
+	void (*run)(struct pool_job *job, size_t item, unsigned worker, void *argument);
+	/* In a worker that has run some items of a job, and will run no more of it; NULL: none. */
+	void (*settle)(struct pool_job *job, unsigned worker, void *argument);
 	void (*collect)(struct pool_job *job, void *argument);
 
 	/* the pool's own */
@@ -38,6 +42,7 @@ struct pool {
 	uint64_t produced, started, collected; /* jobs so far */
 	bool closed;                           /* the producer has returned */
 	unsigned threads;                      /* that still run */
+	atomic_uint numbered;                  /* workers so far */
 	pthread_mutex_t lock;
 	pthread_cond_t work, space, news;
 };

@@ -3,33 +3,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <unistd.h>
 
+#include "device.h"
+#include "fetch.h"
 #include "gaps.h"
 #include "holes.h"
 #include "stop.h"
-
-/*
- * One read. Measured on two devices with readahead of 128 KiB and of 8 MiB: at 2 MiB a
- * plain read is as fast as any other way, or faster. The kernel reads such a request
- * as a whole (Linux 4.10), and in large folios, which WILLNEED and FADV_RANDOM never
- * use: they cost more to make than the copy that they save.
- */
-#define PIECE (2U << 20)
 
 struct job {
 	int fd;
 	const struct stat *status;
 	const struct preload_hooks *hooks;
 	struct preload *result;
+	struct fetch fetch;
 };
-
-static uint64_t
-least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
 
 static uint64_t
 less(uint64_t a, uint64_t b)
@@ -53,14 +40,10 @@ count(const struct job *job, uint64_t bytes)
 
 /* Stops where the file ends by now, or something fails. */
 static void
-load_range(const struct job *job, uint64_t offset, uint64_t length)
+load_range(struct job *job, uint64_t offset, uint64_t length)
 {
-	char *buffer = malloc(least(length, PIECE)); /* what nobody looks at */
-
-	if (!buffer)
-		job->result->error = ENOMEM;
-	while (buffer && length > 0 && !stop_asked()) {
-		ssize_t n = pread(job->fd, buffer, least(length, PIECE), (off_t)offset);
+	while (length > 0 && !stop_asked()) {
+		ssize_t n = fetch_read(&job->fetch, offset, length);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -72,11 +55,10 @@ load_range(const struct job *job, uint64_t offset, uint64_t length)
 		offset += (uint64_t)n;
 		length -= (uint64_t)n;
 	}
-	free(buffer);
 }
 
 static void
-load_gaps(const struct job *job, uint64_t offset, uint64_t length)
+load_gaps(struct job *job, uint64_t offset, uint64_t length)
 {
 	struct gaps gaps;
 	int found;
@@ -164,11 +146,48 @@ reaches_end(const struct stat *status, uint64_t offset, uint64_t length)
 	return S_ISREG(status->st_mode) && offset + length >= (uint64_t)status->st_size;
 }
 
+/* What is missing; PARTLY, if not all of it. */
+static void
+load(struct job *job, uint64_t offset, uint64_t length, bool partly)
+{
+	struct device device = device_of(job->fd, job->status);
+	bool whole = !partly && reaches_end(job->status, offset, length);
+
+	/* else not a page around what is missing: nobody asked for it */
+	if (!whole)
+		posix_fadvise(job->fd, 0, 0, POSIX_FADV_RANDOM);
+	if (fetch_begin(&job->fetch, job->fd, &device, whole) < 0) {
+		job->result->error = errno;
+		return;
+	}
+	if (partly)
+		load_gaps(job, offset, length);
+	else
+		load_range(job, offset, length);
+	fetch_end(&job->fetch);
+}
+
+/* Measures, and loads once more what was on its way still, or pushed out: if there is room. */
+static void
+finish(struct job *job, uint64_t offset, uint64_t length)
+{
+	struct preload *result = job->result;
+	uint64_t missing;
+
+	if (!measure(job, offset, length) || result->resident == length || result->error)
+		return;
+	missing = less(length - result->resident, result->holes);
+	if (stop_asked() || missing == 0 || !admits(job, missing))
+		return;
+	load(job, offset, length, true);
+	measure(job, offset, length);
+}
+
 void
 preload_range(int fd, const struct stat *status, uint64_t offset, uint64_t length,
     const struct preload_hooks *hooks, struct preload *result)
 {
-	struct job job = { fd, status, hooks, result };
+	struct job job = { .fd = fd, .status = status, .hooks = hooks, .result = result };
 	uint64_t missing;
 	bool partly;
 
@@ -182,21 +201,19 @@ preload_range(int fd, const struct stat *status, uint64_t offset, uint64_t lengt
 		result->resident = result->already;
 		return;
 	}
-	/* else not a page around what is missing: nobody asked for it */
-	if (missing && (partly || !reaches_end(status, offset, length)))
-		posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
-	if (missing && !partly)
-		load_range(&job, offset, length);
-	else if (missing)
-		load_gaps(&job, offset, length);
-	if (!measure(&job, offset, length) || result->resident == length || result->error)
-		return;
-	/* what was on its way still, or pushed out: once more, if there is room for it */
-	missing = less(length - result->resident, result->holes);
-	if (stop_asked() || missing == 0 || !admits(&job, missing))
-		return;
-	load_gaps(&job, offset, length);
-	measure(&job, offset, length);
+	if (missing)
+		load(&job, offset, length, partly);
+	finish(&job, offset, length);
+}
+
+void
+preload_rest(int fd, const struct stat *status, const struct preload_hooks *hooks,
+    struct preload *result)
+{
+	struct job job = { .fd = fd, .status = status, .hooks = hooks, .result = result };
+
+	load(&job, 0, (uint64_t)status->st_size, true);
+	finish(&job, 0, (uint64_t)status->st_size);
 }
 
 void

@@ -46,4 +46,9 @@ void preload_range(int fd, const struct stat *status, uint64_t offset, uint64_t 
 void preload_parts(int fd, const struct stat *status, const struct num_range *parts, size_t count,
     const struct preload_hooks *hooks, struct preload *result);
 
+/* Goes on with a whole file that was admitted, of which some did not come: reads that, and
+ * measures. RESULT is what is known of it so far. */
+void preload_rest(int fd, const struct stat *status, const struct preload_hooks *hooks,
+    struct preload *result);
+
 #endif

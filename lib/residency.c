@@ -213,16 +213,24 @@ mincore_is_true(int fd)
 	return mincore_window(fd, NOWHERE, (size_t)residency_page_size()) == 0;
 }
 
+void
+residency_hide(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags >= 0)
+		fcntl(fd, F_SETFL, flags | O_NOATIME);
+}
+
 static void
 ask_mincore(int fd, uint64_t offset, uint64_t length, struct residency *residency)
 {
 	uint64_t page = residency_page_size(), end = offset + length;
-	int flags = fcntl(fd, F_GETFL);
 	bool trusted = false;
 
 	residency->method = RESIDENCY_MINCORE;
-	if (length && flags >= 0)
-		fcntl(fd, F_SETFL, flags | O_NOATIME); /* mmap(2) is an access; only owners can */
+	if (length)
+		residency_hide(fd);
 	for (uint64_t at = offset - offset % page; length && at < end; at += WINDOW) {
 		uint64_t size = end - at < WINDOW ? end - at : WINDOW;
 		int64_t resident = mincore_window(fd, (off_t)at, (size_t)size);
@@ -242,12 +250,24 @@ ask_mincore(int fd, uint64_t offset, uint64_t length, struct residency *residenc
 	}
 }
 
+static bool
+is_cached(int fd, enum keeping keeping)
+{
+	return keeping == PLAIN || (keeping != NOT_PAGES && !is_dax(fd));
+}
+
+bool
+residency_is_cached(int fd, const struct stat *status)
+{
+	return is_cached(fd, keeping_of(fd, status->st_dev));
+}
+
 /* Starts RESIDENCY; false where the file is not kept in the page cache. */
 static bool
 begin(int fd, enum keeping keeping, uint64_t offset, uint64_t length, struct residency *residency)
 {
 	*residency = (struct residency){ .pages = residency_pages(offset, length) };
-	if (keeping == NOT_PAGES || (keeping != PLAIN && is_dax(fd))) {
+	if (!is_cached(fd, keeping)) {
 		unknown(residency, RESIDENCY_NOT_PAGE_CACHE, 0);
 		return false;
 	}

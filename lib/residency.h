@@ -48,6 +48,12 @@ void residency_query(int fd, const struct stat *status, uint64_t offset, uint64_
 void residency_prove(int fd, const struct stat *status, uint64_t offset, uint64_t length,
     struct residency *residency);
 
+/* Whether a file is kept in the page cache at all. */
+bool residency_is_cached(int fd, const struct stat *status);
+
+/* Has looks at FD through a mapping leave no access time; only owners can (O_NOATIME). */
+void residency_hide(int fd);
+
 /* "cachestat", "mincore" or "unknown". */
 const char *residency_method_name(enum residency_method method);
 

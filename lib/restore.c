@@ -114,6 +114,8 @@ check(struct restore *restore, struct all_seen *all)
 	int got;
 
 	while ((got = snapshot_next(reader)) > 0) {
+		if (!all->count)
+			strcpy(restore->first, reader->file.path);
 		if (see(all, reader->file.path) < 0)
 			return -1;
 		for (size_t i = 0; i < reader->file.ranges.count; i++)
@@ -263,6 +265,7 @@ find(struct each_run *run, void *self)
 
 		got = pass(restore, run, passes < PASSES ? most : 0, most, &next);
 		most = next;
+		each_cut(run);
 	}
 	if (got < 0) {
 		snapshot_explain(&restore->reader, restore->path);

@@ -2,6 +2,7 @@
 #ifndef HOTSET_RESTORE_H
 #define HOTSET_RESTORE_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -26,6 +27,7 @@ struct restore {
 	/* its own */
 	struct snapshot_reader reader;
 	uint64_t files;        /* in the snapshot */
+	char first[PATH_MAX];  /* of them; "": none */
 	int hottest;           /* of its parts */
 	unsigned char *states; /* of each file: what it was counted as */
 	struct ranges parts;   /* of the file at hand */

@@ -192,11 +192,13 @@ is "more than all" "$status" 3
 run "$warm" -0 large
 is "-0 without a list" "$status" 3
 
-for call in pread64=EIO fadvise64 cachestat cachestat=EPERM; do
+for call in 'sendfile=EIO pread64=EIO' sendfile sendfile=EIO madvise fadvise64 cachestat \
+	cachestat=EPERM; do
 	cold large small
-	run "$enosys" "$call" -- "$warm" -f kv large small
+	# shellcheck disable=SC2086 # several calls
+	run "$enosys" $call -- "$warm" -f kv large small
 	case $call in
-	pread64=EIO) like "$call is an error" "$status:$err" "[12]:*large: I/O error*" ;;
+	*pread64=EIO) like "$call is an error" "$status:$err" "[12]:*large: I/O error*" ;;
 	*) is "without $call" "$status:$err:$("$pages" large) $("$pages" small)" "0::701/701 4/4" ;;
 	esac
 done

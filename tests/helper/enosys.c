@@ -46,6 +46,7 @@ static const struct name {
 	{ "prlimit64", SYS_prlimit64 },
 	{ "read", SYS_read },
 	{ "readahead", SYS_readahead },
+	{ "sendfile", SYS_sendfile },
 	{ "statx", SYS_statx },
 	{ "write", SYS_write },
 }, errors[] = {
