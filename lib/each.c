@@ -568,8 +568,6 @@ each_error(const struct each_file *file)
 		return "not a file, folder or block device";
 	case ERANGE:
 		return "a range of it ends beyond 2^64 bytes";
-	case EISDIR:
-		return "a folder, where only a file will do";
 	case ENOENT:
 		if (file->path[0] == '-')
 			return "No such file or directory (options go before the operands)";

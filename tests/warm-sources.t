@@ -141,7 +141,7 @@ is "wrong lines do not keep others from loading" "$(figures)" \
 	"2 $((2 * page)) 0 $((2 * page)) $((2 * page)) 0 5 1"
 is "each is told" "$err" "warm: 0:99999999999999999999\\ta: a range of it ends beyond 2^64 bytes
 warm: missing: No such file or directory
-warm: hostile: a folder, where only a file will do
+warm: hostile: Is a directory
 warm: /dev/null: not a file, folder or block device
 warm: 0:1\\t: No such file or directory"
 printf '0:%s\ta\n0:%s\tb\n' "$page" "$page" >list
@@ -493,7 +493,7 @@ is "no root" "$status:$out:$err" "2::warm: missing: No such file or directory"
 run "$warm" --log=log --root=outside
 is "a root that is no folder" "$status:$out:$err" "2::warm: outside: Not a directory"
 run "$warm" --log=. --root=root
-is "a log that is a folder" "$status:$out:$err" "2::warm: .: a folder, where only a file will do"
+is "a log that is a folder" "$status:$out:$err" "2::warm: .: Is a directory"
 for wrong in "--log=log" "--root=root a" "--log=log --root=root a" "--log=log --root=root -x" \
 	"--log=log --root=root -T list" "--log=log --root=root --restore=plain" \
 	"--log=log --root=root -0"; do
