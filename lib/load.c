@@ -139,10 +139,11 @@ report(const struct each_file *file, void *argument)
 
 	load->operand = file->operand;
 	tally_file(&single, file);
+	if (file->error || load->each_file)
+		progress_clear(&load->progress);
 	if (load->source && load->source->count)
 		told = !load->source->count(file, &single, load->self);
 	if (file->error && !told) {
-		progress_clear(&load->progress);
 		diag_error("%s: %s", file->path, each_error(file));
 		worsen(load, STATUS_PART);
 	}

@@ -257,29 +257,31 @@ end(void *self)
 {
 	const struct requests *requests = self;
 	const struct popular *popular = &requests->popular;
+	enum status status = STATUS_DONE;
 
 	diag_detail("%s: %llu requests for %llu files", requests->path, NUMBER(requests->requests),
 	    NUMBER(popular->count));
 	explain_lines(requests);
 	explain_files(requests);
+	if (popular->beyond) {
+		diag_error(
+		    "%s: %llu requests were for more files than are kept in memory (%d, with "
+		    "names of %u MiB) and were left out",
+		    requests->path, NUMBER(popular->beyond), POPULAR_NAMES, POPULAR_BYTES >> 20);
+		status = STATUS_PART;
+	}
 	if (requests->rubbish && !requests->requests && !requests->others && !requests->refused) {
 		diag_error("%s: no line of it is of an access log", requests->path);
-		return STATUS_FAILED;
+		status = STATUS_FAILED;
 	}
 	if (popular->count && requests->missing.files + requests->linked.files == popular->count) {
 		diag_error(
 		    "%s has none of the files that were requested: --root is the folder that "
 		    "the server has for /",
 		    requests->root);
-		return STATUS_FAILED;
+		status = STATUS_FAILED;
 	}
-	if (!popular->beyond)
-		return STATUS_DONE;
-	diag_error(
-	    "%s: %llu requests were for more files than are kept in memory (%d, with names of "
-	    "%u MiB) and were left out",
-	    requests->path, NUMBER(popular->beyond), POPULAR_NAMES, POPULAR_BYTES >> 20);
-	return STATUS_PART;
+	return status;
 }
 
 const struct source requests_source = {

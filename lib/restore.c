@@ -2,12 +2,14 @@
 #include "restore.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "diag.h"
 #include "hash.h"
 #include "num.h"
+#include "stop.h"
 #include "walk.h"
 
 #define BYTES(n) num_human(n, (char[NUM_HUMAN]){ 0 })
@@ -114,6 +116,10 @@ check(struct restore *restore, struct all_seen *all)
 	int got;
 
 	while ((got = snapshot_next(reader)) > 0) {
+		if (stop_asked()) {
+			errno = EINTR;
+			return -1;
+		}
 		if (!all->count)
 			strcpy(restore->first, reader->file.path);
 		if (see(all, reader->file.path) < 0)
@@ -129,7 +135,7 @@ check(struct restore *restore, struct all_seen *all)
 	return restore->states ? 0 : -1;
 }
 
-enum status
+int
 restore_begin(struct restore *restore)
 {
 	struct snapshot_reader *reader = &restore->reader;
@@ -148,10 +154,12 @@ restore_begin(struct restore *restore)
 		result = check(restore, &all);
 	if (result == 0)
 		mark_superseded(restore, &all);
-	else
+	else if (!stop_asked())
 		snapshot_explain(reader, restore->path);
+	else if (stop_asked() == SIGALRM)
+		diag_error("%s: not read within the time allowed (--timeout)", restore->path);
 	free(all.list);
-	return result < 0 ? STATUS_FAILED : STATUS_DONE;
+	return result < 0 ? stop_status(STATUS_FAILED) : STATUS_DONE;
 }
 
 void

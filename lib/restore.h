@@ -42,9 +42,9 @@ extern const struct source restore_source;
 /* The word for one of them, skip, ranges or whole; -1 with EINVAL. */
 int restore_parse_changed(const char *word, enum restore_changed *changed);
 
-/* Opens the snapshot and reads it once: it is whole, or what is wrong is reported, and the exit
- * status for that returned. */
-enum status restore_begin(struct restore *restore);
+/* Opens the snapshot and reads it once: STATUS_DONE where it is whole. Else reports what is wrong,
+ * and returns the exit status for it. */
+int restore_begin(struct restore *restore);
 
 void restore_free(struct restore *restore);
 
