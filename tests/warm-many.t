@@ -87,7 +87,7 @@ mkdir few
 for name in a b c d; do file few/$name 10; done
 printf '%s\n' few/a few/b few/c few/d >list
 for try in 1 2 3 4 5; do
-	for name in few/*; do "$pages" --evict $name; done
+	for name in few/*; do "$pages" --evict "$name"; done
 	"$pages" --warm few/c 0 $((7 * page))
 	[ "$("$pages" few/a) $("$pages" few/c)" != "0/10 7/10" ] || break
 done
@@ -99,7 +99,7 @@ few/c $((10 * page)) $((7 * page)) $((3 * page)) $((10 * page)) 0
 few/d $((10 * page)) 0 0 0 $((10 * page))
 status 1"
 is "mincore agrees ($try tries)" \
-	"$(for name in few/*; do "$pages" $name; done | paste -s -d ' ')" "10/10 0/10 10/10 0/10"
+	"$(for name in few/*; do "$pages" "$name"; done | paste -s -d ' ')" "10/10 0/10 10/10 0/10"
 
 ### Very many
 
@@ -121,16 +121,25 @@ whole() {
 }
 bytes=$(find lots -type f -printf '%s\n' | awk '{ n += $1 } END { print n }')
 for jobs in 1 2 40; do
-	evict lots
-	run "$warm_tool" -f kv -j $jobs lots
+	# the kernel may take a page before we have looked: that is not warm's doing
+	for try in 1 2 3; do
+		evict lots
+		run "$warm_tool" -f kv -j $jobs lots
+		there=$(whole lots)
+		[ "$there" -ne 1400 ] || break
+	done
 	is "-j $jobs: 1400 files" "$(value files) $(value size_bytes) $(value resident_bytes) $status" \
 		"1400 $bytes $bytes 0"
-	is "-j $jobs: mincore agrees" "$(whole lots)" 1400
+	is "-j $jobs: mincore agrees ($try tries)" "$there" 1400
 done
-evict lots
-run sh -c 'ulimit -n 30; exec "$@"' sh "$warm_tool" -f kv -j 2 lots
+for try in 1 2 3; do
+	evict lots
+	run sh -c 'ulimit -n 30; exec "$@"' sh "$warm_tool" -f kv -j 2 lots
+	there=$(whole lots)
+	[ "$there" -ne 1400 ] || break
+done
 is "few files may be open at a time" "$(value files) $(value failed_files) $status:$err" "1400 0 0:"
-is "few files: mincore agrees" "$(whole lots)" 1400
+is "few files: mincore agrees ($try tries)" "$there" 1400
 run "$enosys" openat=EMFILE -- "$warm_tool" -f kv lots/11
 is "no file can be opened" "$status" 2
 like "the limit is named" "$err" "*too many open files: raise the limit (ulimit -n)*"
@@ -179,42 +188,36 @@ else
 	mount "$loop" "$TMP/mnt"
 	on_exit "umount $TMP/mnt"
 	queue=/sys/block/${loop#/dev/}/queue
-	rotational=$(cat $queue/rotational)
+	rotational=$(cat "$queue"/rotational)
 	on_exit "echo $rotational >$queue/rotational; echo 0 >$queue/nomerges"
-	echo 2 >$queue/nomerges
+	echo 2 >"$queue"/nomerges
 	mkdir "$TMP/mnt/f"
 	for name in 01 02 03 04 05 06 07 08 09 10 11 12 13 14 15 16 17 18 19 20; do
 		head -c $((2 * page)) /dev/urandom >"$TMP/mnt/f/$name"
 		sync "$TMP/mnt/f/$name"
 	done
-	# a file that keeps the one worker until all the others have been found
-	head -c 32M /dev/zero >"$TMP/first"
-	(echo "$TMP/first"; find "$TMP/mnt/f" -type f | sort -r) >"$TMP/backwards"
 	echo "dev == $((0x$(stat -c %t "$loop") * 1048576 + 0x$(stat -c %T "$loop")))" \
 		>$tracing/events/block/block_rq_issue/filter
-	# order: "as given" or "as on disk", as far as the device can tell
+	# order: "as on disk" or otherwise, as the device was asked
 	order() {
 		evict "$TMP/mnt/f"
-		"$pages" --evict "$TMP/first"
 		echo >$tracing/trace
 		echo 1 >$tracing/events/block/block_rq_issue/enable
-		run "$warm_tool" -f kv -j 1 -T "$TMP/backwards"
+		run "$warm_tool" -f kv -j 1 "$TMP/mnt/f"
 		echo 0 >$tracing/events/block/block_rq_issue/enable
 		sed -n 's/.*block_rq_issue: [0-9,]* R[A-Z]* [0-9]* ([^)]*) \([0-9]*\) + .*/\1/p' \
 			$tracing/trace >"$TMP/sectors"
 		[ "$(wc -l <"$TMP/sectors")" -ge 20 ] || echo "few reads: $(wc -l <"$TMP/sectors")"
 		if sort -n -c "$TMP/sectors" 2>/dev/null; then
 			echo "as on disk"
-		elif sort -rn -c "$TMP/sectors" 2>/dev/null; then
-			echo "as given"
 		else
-			echo "mixed: $(paste -s -d ' ' "$TMP/sectors")"
+			echo "otherwise: $(paste -s -d ' ' "$TMP/sectors")"
 		fi
 	}
-	echo none >$queue/scheduler
-	echo 0 >$queue/rotational
-	is "files are asked for in the order given" "$(order)" "as given"
-	echo 1 >$queue/rotational
+	echo none >"$queue"/scheduler
+	echo 0 >"$queue"/rotational
+	like "files are asked for in the order found" "$(order)" "otherwise: *"
+	echo 1 >"$queue"/rotational
 	is "where the disk seeks, in their order on it" "$(order)" "as on disk"
 fi
 
