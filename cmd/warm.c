@@ -21,7 +21,8 @@ struct options {
 	struct select select;
 	uint64_t workers;
 	struct num_share budget;
-	double min; /* below 0: none */
+	double min;  /* below 0: none */
+	bool ranges; /* in the list */
 	const char *restore, *changed;
 	const char *log, *root;
 };
@@ -33,7 +34,7 @@ static const struct opts_option options[] = {
 	    "bring in no more (default: what is free or idle)" },
 	{ 0, "min", "PCT", opts_percent, offsetof(struct options, min),
 	    "exit 2 where less of an operand is in memory" },
-	{ 0, "ranges", NULL, opts_flag, offsetof(struct options, select.ranges),
+	{ 0, "ranges", NULL, opts_flag, offsetof(struct options, ranges),
 	    "that FILE has ranges before names, as of resident --holes" },
 	{ 0, "restore", "FILE", opts_text, offsetof(struct options, restore),
 	    "load what FILE, of resident --save, has, the hottest first" },
@@ -85,12 +86,12 @@ has_range(const struct select *select)
 }
 
 static int
-check_list(const struct select *select)
+check_list(const struct options *opt)
 {
-	if (select->ranges && !select->files_from)
+	if (opt->ranges && !opt->select.files_from)
 		return opts_misuse(
 		    "--ranges is about the list of --files-from, which is not given");
-	if (select->ranges && has_range(select))
+	if (opt->ranges && has_range(&opt->select))
 		return opts_misuse("--ranges and --range exclude each other");
 	return STATUS_DONE;
 }
@@ -167,7 +168,7 @@ choose(struct state *state)
 		status = select_check(&opt->select, opt->common.format, load->operands,
 		    load->count);
 	if (status == STATUS_DONE)
-		status = check_list(&opt->select);
+		status = check_list(opt);
 	if (status == STATUS_DONE && opt->workers != NUM_UNKNOWN &&
 	    (opt->workers < 1 || opt->workers > MAX_WORKERS))
 		status = opts_misuse("--jobs: from 1 to %d", MAX_WORKERS);
@@ -204,6 +205,7 @@ main(int argc, char **argv)
 		.operands = argv + first,
 		.count = (size_t)(argc - first),
 		.workers = opt->workers == NUM_UNKNOWN ? 0 : (unsigned)opt->workers,
+		.ranges = opt->ranges,
 		.share = opt->budget,
 		.min = opt->min,
 		/* in prom a label a file is too many */

@@ -17,7 +17,6 @@
 #include "links.h"
 #include "list.h"
 #include "pool.h"
-#include "rangelist.h"
 #include "walk.h"
 
 #define MIN_BATCHES 16
@@ -35,7 +34,6 @@ struct each_run {
 	char **operands;
 	size_t count, operand; /* how many; the one at hand */
 	struct list list;
-	struct rangelist ranges; /* of the list, where it has any */
 	struct walk walk;
 	struct links seen;
 	struct pool pool;
@@ -165,41 +163,31 @@ refill(struct each_run *run)
 	return false;
 }
 
+/* The next of the list, as list_next. */
 static int
-next_name(struct each_run *run, const char **name)
+next_entry(struct each_run *run, struct walk_entry *entry)
 {
-	return run->each.select->ranges ? rangelist_next(&run->ranges, &run->list, name)
-					: list_next(&run->list, name);
-}
-
-static void
-listed(struct each_run *run, const char *name)
-{
-	const struct ranges *parts = run->each.select->ranges ? rangelist_parts(&run->ranges)
-							      : NULL;
-	struct num_range none = { 0 };
-
-	if (!parts)
-		walk_operand(&run->walk, name);
-	else
-		each_named(run,
-		    &(struct walk_entry){ .path = name,
-			.length = strlen(name),
-			.parts = parts->count ? parts->list : &none,
-			.part_count = parts->count ? parts->count : 1 });
+	*entry = (struct walk_entry){ .path = "" };
+	if (run->each.next)
+		return run->each.next(&run->list, entry, run->each.argument);
+	return list_next(&run->list, &entry->path);
 }
 
 static void
 walk_list(struct each_run *run)
 {
-	const char *name;
+	struct walk_entry entry;
 	int got;
 
-	while ((got = next_name(run, &name)) != 0) {
-		if (got > 0)
-			listed(run, name);
+	while ((got = next_entry(run, &entry)) != 0) {
+		entry.length = strlen(entry.path);
+		if (got > 0 && entry.part_count)
+			each_named(run, &entry);
+		else if (got > 0)
+			walk_operand(&run->walk, entry.path);
 		else if (errno != EAGAIN)
-			add_failure(run, *name ? name : run->each.select->files_from, errno);
+			add_failure(run, *entry.path ? entry.path : run->each.select->files_from,
+			    errno);
 		else if (!refill(run))
 			break;
 	}
@@ -457,7 +445,6 @@ run_free(struct each_run *run)
 	links_free(&run->seen);
 	walk_free(&run->walk);
 	list_close(&run->list);
-	rangelist_free(&run->ranges);
 	free(run);
 }
 
@@ -514,18 +501,6 @@ allocate(struct each_run *run)
 	return 0;
 }
 
-static int
-open_list(struct each_run *run)
-{
-	const struct select *select = run->each.select;
-
-	if (list_open(&run->list, select->files_from, select->nul) < 0)
-		return -1;
-	if (select->ranges)
-		run->list.limit = RANGELIST_LINE;
-	return 0;
-}
-
 int
 each_run(const struct each *each, char **operands, size_t count)
 {
@@ -546,7 +521,9 @@ each_run(const struct each *each, char **operands, size_t count)
 		.go_on = go_on };
 	run->pool =
 	    (struct pool){ .argument = run, .produce = produce, .run = work, .collect = collect };
-	if ((!each->select->files_from || open_list(run) == 0) && allocate(run) == 0)
+	if ((!each->select->files_from ||
+		list_open(&run->list, each->select->files_from, each->select->nul) == 0) &&
+	    allocate(run) == 0)
 		result = pool_run(&run->pool);
 	if (result > 0)
 		return 1; /* what the thread uses stays */

@@ -10,6 +10,7 @@
 #include "num.h"
 #include "select.h"
 
+struct list;
 struct walk_entry;
 
 /*
@@ -66,6 +67,11 @@ struct each {
 	/* Where set, this finds the files of an operand, which then is but a name: in the thread
 	 * of the walk, by each_found, each_named and each_failed. */
 	void (*find)(size_t operand, struct each_run *run, void *argument);
+
+	/* Where set, this reads the list of select->files_from, in the thread of the walk: as
+	 * list_next, into the path and the parts of ENTRY, which is zeroed; what has no parts is
+	 * walked. */
+	int (*next)(struct list *list, struct walk_entry *entry, void *argument);
 
 	/* In the caller's thread, in order: files, and whatever failed (error set,
 	 * also a folder that could not be read). */

@@ -17,6 +17,7 @@
 #include "preload.h"
 #include "status.h"
 #include "stop.h"
+#include "walk.h"
 
 #define WORKERS         8
 #define WORKERS_REMOTE  32
@@ -212,7 +213,7 @@ explain_skipped(struct load *load)
 	diag_error("%llu files not started%s, %s (%llu bytes): the budget is %s (%llu bytes), "
 		   "%s%s; --budget=SIZE|PCT changes it",
 	    (unsigned long long)load->all.skipped_files,
-	    load->select->ranges || load->source ? " or only in part" : "", BYTES(skipped), skipped,
+	    load->ranges || load->source ? " or only in part" : "", BYTES(skipped), skipped,
 	    BYTES(allowed), allowed, given ? "as given" : "what is free or idle ",
 	    given ? "" : words);
 	worsen(load, STATUS_PART);
@@ -313,6 +314,18 @@ look(struct each_file *file, void *argument)
 	load->source->look(file, load->self);
 }
 
+/* The next of a list of ranges. */
+static int
+next(struct list *list, struct walk_entry *entry, void *argument)
+{
+	struct load *load = argument;
+	int got = rangelist_next(&load->list, list, &entry->path);
+
+	if (got > 0)
+		entry->parts = rangelist_parts(&load->list, &entry->part_count);
+	return got;
+}
+
 static void
 find(size_t operand, struct each_run *run, void *argument)
 {
@@ -357,6 +370,7 @@ load_run(struct load *load)
 		.workers = load->workers ? load->workers : choose_workers(load),
 		.note_size = load->source ? load->source->note_size : 0,
 		.find = load->source ? find : NULL,
+		.next = load->ranges ? next : NULL,
 		.look = load->source && load->source->look ? look : NULL,
 		.work = work,
 		.gathers = gathers,

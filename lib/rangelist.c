@@ -116,6 +116,7 @@ rangelist_next(struct rangelist *reader, struct list *list, const char **name)
 {
 	int got;
 
+	list->limit = RANGELIST_LINE;
 	if (reader->given) {
 		reader->files[reader->at].held = false;
 		reader->at = !reader->at;
@@ -133,12 +134,16 @@ rangelist_next(struct rangelist *reader, struct list *list, const char **name)
 	return got == 0 && reader->files[reader->at].held ? give(reader, name) : got;
 }
 
-const struct ranges *
-rangelist_parts(const struct rangelist *reader)
+const struct num_range *
+rangelist_parts(const struct rangelist *reader, size_t *count)
 {
+	static const struct num_range none;
 	const struct rangelist_file *file = &reader->files[reader->at];
 
-	return file->whole ? NULL : &file->ranges;
+	if (file->whole)
+		return NULL;
+	*count = file->ranges.count ? file->ranges.count : 1;
+	return file->ranges.count ? file->ranges.list : &none;
 }
 
 void

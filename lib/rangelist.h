@@ -34,7 +34,7 @@ struct rangelist {
 	bool given; /* the one at hand was returned */
 };
 
-/* Bytes that a line is shorter than, for list.limit. */
+/* Bytes that a line is shorter than. */
 #define RANGELIST_LINE (PATH_MAX + sizeof "18446744073709551615:18446744073709551615")
 
 /*
@@ -44,9 +44,9 @@ struct rangelist {
  */
 int rangelist_next(struct rangelist *reader, struct list *list, const char **name);
 
-/* The parts of the file that was read, in its order: at least one, which may be empty; NULL: the
- * whole file. */
-const struct ranges *rangelist_parts(const struct rangelist *reader);
+/* The parts of the file that was read, *COUNT in its order: at least one, which may be empty.
+ * NULL: the whole file. */
+const struct num_range *rangelist_parts(const struct rangelist *reader, size_t *count);
 
 void rangelist_free(struct rangelist *reader);
 

@@ -42,16 +42,6 @@ requests_begin(struct requests *requests)
 	return STATUS_DONE;
 }
 
-void
-requests_free(struct requests *requests)
-{
-	list_close(&requests->log);
-	folder_release(requests->top);
-	folder_release(requests->folder);
-	free(requests->name);
-	popular_free(&requests->popular);
-}
-
 /* Counts a line; -1 with ENOMEM. */
 static int
 take(struct requests *requests, char *line)

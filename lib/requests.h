@@ -37,6 +37,4 @@ extern const struct source requests_source;
 /* Opens log and root; reports what fails, and returns the exit status for that. */
 enum status requests_begin(struct requests *requests);
 
-void requests_free(struct requests *requests);
-
 #endif

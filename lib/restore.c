@@ -162,15 +162,6 @@ restore_begin(struct restore *restore)
 	return result < 0 ? stop_status(STATUS_FAILED) : STATUS_DONE;
 }
 
-void
-restore_free(struct restore *restore)
-{
-	snapshot_close(&restore->reader);
-	ranges_free(&restore->parts);
-	free(restore->states);
-	restore->states = NULL;
-}
-
 /* The parts of the file at hand from heat LEAST up to MOST. Returns the heat of its hottest. */
 static int
 choose(struct restore *restore, int least, int most, uint64_t *bytes)

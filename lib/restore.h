@@ -46,6 +46,4 @@ int restore_parse_changed(const char *word, enum restore_changed *changed);
  * and returns the exit status for it. */
 int restore_begin(struct restore *restore);
 
-void restore_free(struct restore *restore);
-
 #endif

@@ -15,7 +15,6 @@
 struct select {
 	const char *files_from; /* a list of names, "-" for standard input */
 	bool nul;               /* the list's names end with NUL */
-	bool ranges;            /* the list's names may follow a range (rangelist.h) */
 	bool nul_output;        /* -0 is about what is written, too: it needs no list */
 	bool follow;            /* symbolic links are followed */
 	bool one_file_system;

@@ -11,8 +11,8 @@
 
 /*
  * A way to files, and to their order, other than operands and lists: what warm loads is found
- * in the one operand that there is then. SELF is the source's own; functions may be NULL but
- * for find.
+ * in the one operand that there is then. SELF is the source's own, and lasts until the process
+ * ends: a thread that hangs in the kernel may come back to it. Functions may be NULL but for find.
  */
 struct source {
 	size_t note_size; /* of what find has on each file */

@@ -326,18 +326,18 @@ sed 's/^file\t[0-9]*/file\t4242/' plain >otherdev
 brings "another device number, as after a boot, is no change" \
 	"1 $page 0 $page $page 0 0 0" "1${none#0}" many --restore=otherdev
 file same 4
-for change in "of another inode" "of another size" "modified" "modified within the second"; do
+for change in "of another inode" "of another size" "modified" "modified within a second"; do
 	touch -d '2001-02-03 04:05:06.789' same
 	{
 		entry same; part 0 1
-	} | snapshot >then
+	} | snapshot >old
 	case $change in
 	*inode) cp -p same copy && mv copy same ;;
 	*size) printf x >>same && touch -d '2001-02-03 04:05:06.789' same ;;
 	modified) touch -d '2001-02-03 04:05:07.789' same ;;
 	*) touch -d '2001-02-03 04:05:06.788' same ;;
 	esac
-	run "$warm" -f kv --restore=then
+	run "$warm" -f kv --restore=old
 	like "changed: $change" "$status:$out:$err" "2::warm: 1 files changed since the snapshot *"
 done
 snapshot </dev/null >empty

@@ -17,7 +17,7 @@ reading(const char *text, size_t length, char end, size_t step)
 {
 	static char answer[100000];
 	static struct rangelist reader;
-	struct list list = { .fd = -1, .end = end, .limit = RANGELIST_LINE };
+	struct list list = { .fd = -1, .end = end };
 	size_t done = 0, at = 0;
 	const char *name = "";
 	int got;
@@ -26,7 +26,8 @@ reading(const char *text, size_t length, char end, size_t step)
 	list.size = 2 * length + RANGELIST_LINE;
 	list.buffer = malloc(list.size);
 	while (list.buffer && (got = rangelist_next(&reader, &list, &name)) != 0) {
-		const struct ranges *parts = got > 0 ? rangelist_parts(&reader) : NULL;
+		size_t count = 0;
+		const struct num_range *parts = got > 0 ? rangelist_parts(&reader, &count) : NULL;
 
 		if (got < 0 && errno == EAGAIN) {
 			size_t more = length - done < step ? length - done : step;
@@ -41,10 +42,10 @@ reading(const char *text, size_t length, char end, size_t step)
 			continue;
 		at += (size_t)sprintf(answer + at, "%s%s", got < 0 ? strerror(errno) : name,
 		    got > 0 && !parts ? " whole" : "");
-		for (size_t i = 0; parts && i < parts->count && at < sizeof answer - 100; i++)
+		for (size_t i = 0; i < count && at < sizeof answer - 100; i++)
 			at += (size_t)sprintf(answer + at, " %llu+%llu",
-			    (unsigned long long)parts->list[i].offset,
-			    (unsigned long long)parts->list[i].length);
+			    (unsigned long long)parts[i].offset,
+			    (unsigned long long)parts[i].length);
 		at += (size_t)sprintf(answer + at, "; ");
 	}
 	rangelist_free(&reader);
@@ -71,7 +72,7 @@ lines(void)
 	reads("0:5\ta\n1:1\tb\n6:5\ta\n", "a 0+5; b 1+1; a 6+5; ", "or another path");
 	reads("7:3\ta\n0:5\ta\n4:1\ta\n2:9\ta\n20:1\ta\n", "a 0+11 20+1; ",
 	    "in any order, and overlapping: each byte once");
-	reads("0:0\ta\n", "a; ", "an empty range is none, not all");
+	reads("0:0\ta\n", "a 0+0; ", "an empty range is none, not all");
 	reads("0:5\t\n:5\tx\n5:\tx\n5\tx\n0:5 x\n-1:5\tx\n0x1:5\tx\n",
 	    "0:5\t whole; :5\tx whole; 5:\tx whole; 5\tx whole; 0:5 x whole; -1:5\tx whole; "
 	    "0x1:5\tx whole; ",
@@ -103,7 +104,8 @@ long_names(void)
 
 	memset(text + prefix, 'x', PATH_MAX - 1);
 	memcpy(text + prefix + PATH_MAX - 1, "\nb\n", 4);
-	ok(strlen(reading(text, strlen(text), '\n', 100)) == PATH_MAX - 1 + strlen("; b whole; "),
+	ok(strlen(reading(text, strlen(text), '\n', 100)) ==
+		PATH_MAX - 1 + strlen(" 0+0; b whole; "),
 	    "a path of PATH_MAX - 1 bytes");
 	memset(text + prefix, 'x', PATH_MAX);
 	memcpy(text + prefix + PATH_MAX, "\n0:1\tb\n", 8);
