@@ -192,13 +192,17 @@ else
 	on_exit "echo $rotational >$queue/rotational; echo 0 >$queue/nomerges"
 	echo 2 >"$queue"/nomerges
 	mkdir "$TMP/mnt/f"
-	for name in 01 02 03 04 05 06 07 08 09 10 11 12 13 14 15 16 17 18 19 20; do
+	names="01 02 03 04 05 06 07 08 09 10 11 12 13 14 15 16 17 18 19 20"
+	for name in $names; do : >"$TMP/mnt/f/$name"; done
+	sync -f "$TMP/mnt"
+	# the later the inode, the nearer to the start of the disk
+	for name in $(echo "$names" | tr ' ' '\n' | sort -r); do
 		head -c $((2 * page)) /dev/urandom >"$TMP/mnt/f/$name"
 		sync "$TMP/mnt/f/$name"
 	done
 	echo "dev == $((0x$(stat -c %t "$loop") * 1048576 + 0x$(stat -c %T "$loop")))" \
 		>$tracing/events/block/block_rq_issue/filter
-	# order: "as on disk" or otherwise, as the device was asked
+	# order: "as on disk", "as inodes" or otherwise, as the device was asked
 	order() {
 		evict "$TMP/mnt/f"
 		echo >$tracing/trace
@@ -210,13 +214,15 @@ else
 		[ "$(wc -l <"$TMP/sectors")" -ge 20 ] || echo "few reads: $(wc -l <"$TMP/sectors")"
 		if sort -n -c "$TMP/sectors" 2>/dev/null; then
 			echo "as on disk"
+		elif sort -rn -c "$TMP/sectors" 2>/dev/null; then
+			echo "as inodes"
 		else
 			echo "otherwise: $(paste -s -d ' ' "$TMP/sectors")"
 		fi
 	}
 	echo none >"$queue"/scheduler
 	echo 0 >"$queue"/rotational
-	like "files are asked for in the order found" "$(order)" "otherwise: *"
+	is "files are asked for in the order of their inodes" "$(order)" "as inodes"
 	echo 1 >"$queue"/rotational
 	is "where the disk seeks, in their order on it" "$(order)" "as on disk"
 fi
