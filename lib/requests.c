@@ -201,7 +201,8 @@ count(const struct each_file *file, struct tally *single, void *self)
 		return true;
 	switch (file->error) {
 	case ELOOP:
-		add(&requests->linked, file, "a symbolic link, or behind one");
+		add(requests->follow ? &requests->missing : &requests->linked, file,
+		    "a symbolic link, or behind one");
 		break;
 	case ENOENT:
 	case ENOTDIR:
