@@ -515,6 +515,7 @@ each_run(const struct each *each, char **operands, size_t count)
 	run->list.fd = -1;
 	run->walk = (struct walk){ .select = each->select,
 		.in_order = each->in_order,
+		.by_place = each->by_place,
 		.argument = run,
 		.found = found,
 		.left = each->folder_done ? left : NULL,

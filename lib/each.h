@@ -45,6 +45,7 @@ struct each {
 	size_t result_size, note_size;
 	unsigned workers; /* 0: as many as there are processors */
 	bool in_order;    /* of the names in each folder; else as they are found */
+	bool by_place;    /* as files lie on the disk, roughly: see walk.h */
 
 	/* Where set, in a worker thread, before any work on a file: may set its error, so that
 	 * nobody works on it, or have it as a whole (parts NULL, and the range). */

@@ -366,6 +366,7 @@ load_run(struct load *load)
 {
 	struct each each = {
 		.select = load->select,
+		.by_place = true,
 		.result_size = sizeof(struct tally_file),
 		.workers = load->workers ? load->workers : choose_workers(load),
 		.note_size = load->source ? load->source->note_size : 0,

@@ -36,6 +36,7 @@ struct walk_entry {
 struct walk {
 	const struct select *select;
 	bool in_order; /* of the names in each folder: takes memory for those of one */
+	bool by_place; /* as files lie on the disk, roughly: of so many names as 2 MiB hold */
 	void *argument;
 
 	/* Takes an entry. */
