@@ -21,6 +21,7 @@
 #include "status.h"
 #include "stop.h"
 #include "unmeasured.h"
+#include "walk.h"
 
 #define WORKERS         8
 #define WORKERS_REMOTE  32
@@ -68,17 +69,17 @@ wait(uint64_t bytes, void *argument)
 
 /* In a worker: what work would do, but for the reading. */
 static void
-plan(struct load *load, const struct each_file *file, struct preload *result)
+plan(struct load *load, const struct each_file *file, const struct num_range *part,
+    struct preload *result)
 {
 	uint64_t missing;
 
-	preload_look(file->fd, &file->status, file->offset, file->length, result);
-	missing = file->length - result->already;
+	preload_look(file->fd, &file->status, part->offset, part->length, result);
+	missing = part->length - result->already;
 	if (missing && !admit(missing, load)) {
 		result->skipped = missing;
 		result->holes = 0; /* nobody gets as far as to see them */
 	}
-	progress_add(&load->progress, 1);
 }
 
 static struct preload_hooks
@@ -96,11 +97,12 @@ hooks_of(struct load *load)
 }
 
 static void
-bring_in(struct load *load, const struct each_file *file, struct preload *result)
+bring_in(struct load *load, const struct each_file *file, const struct num_range *part,
+    struct preload *result)
 {
 	struct preload_hooks hooks = hooks_of(load);
 
-	preload_range(file->fd, &file->status, file->offset, file->length, &hooks, result);
+	preload_range(file->fd, &file->status, part->offset, part->length, &hooks, result);
 }
 
 /* In a worker, when FILE is done. */
@@ -112,7 +114,9 @@ finish_file(struct load *load, struct each_file *file)
 
 	result->end = stop_now();
 	file->error = preload->error ? preload->error : preload->unmeasured;
-	if (!load->dry_run && file->length > preload->read)
+	if (load->dry_run)
+		progress_add(&load->progress, 1);
+	else if (file->length > preload->read)
 		progress_add(&load->progress, file->length - preload->read);
 }
 
@@ -122,12 +126,21 @@ work(struct each_file *file, void *argument)
 {
 	struct load *load = argument;
 	struct tally_file *result = file->result;
+	struct num_range whole = { file->offset, file->length };
+	const struct num_range *parts = file->parts ? file->parts : &whole;
+	size_t count = file->parts ? file->part_count : 1;
 
 	result->start = stop_now();
-	(load->dry_run ? plan : bring_in)(load, file, &result->preload);
+	for (size_t i = 0; i < count; i++) {
+		struct preload part;
+
+		(load->dry_run ? plan : bring_in)(load, file, &parts[i], &part);
+		preload_add(&result->preload, &part);
+	}
 	finish_file(load, file);
 }
 
+/* Parts that add up to the whole file are as good as that. */
 static bool
 gathers(const struct each_file *file, void *argument)
 {
@@ -178,17 +191,21 @@ report(const struct each_file *file, void *argument)
 {
 	struct load *load = argument;
 	struct tally single = { 0 };
+	bool told = false;
 
 	load->operand = file->operand;
-	if (file->error) {
+	tally_file(&single, file);
+	if (file->error || load->each_file)
 		progress_clear(&load->progress);
+	if (load->source && load->source->count)
+		told = !load->source->count(file, &single, load->self);
+	if (file->error && !told) {
 		diag_error("%s: %s", file->path, each_error(file));
 		worsen(load, STATUS_PART);
 	}
-	tally_file(&single, file);
 	tally_add(&load->current, &single);
 	/* an operand that is a file gets its row anyway */
-	if (!load->each_file || !single.files ||
+	if (!load->each_file || !single.end ||
 	    strcmp(file->path, operand_name(load, file->operand)) == 0)
 		return;
 	put_row(load, file->path, &single);
@@ -236,10 +253,12 @@ explain_skipped(struct load *load)
 	budget_words(budget->room_group, budget->room_limit, words);
 	if (load->all.beyond)
 		return; /* that is said */
-	diag_error("%llu files not started, %s (%llu bytes): the budget is %s (%llu bytes), %s%s; "
-		   "--budget=SIZE|PCT changes it%s",
-	    (unsigned long long)load->all.skipped_files, BYTES(skipped), skipped, BYTES(allowed),
-	    allowed, given ? "as given" : "what is free or idle ", given ? "" : words,
+	diag_error("%llu files not started%s, %s (%llu bytes): the budget is %s (%llu bytes), "
+		   "%s%s; --budget=SIZE|PCT changes it%s",
+	    (unsigned long long)load->all.skipped_files,
+	    load->ranges || load->source ? " or only in part" : "", BYTES(skipped), skipped,
+	    BYTES(allowed), allowed, given ? "as given" : "what is free or idle ",
+	    given ? "" : words,
 	    given || !budget->room_group || load->cgroup
 		? ""
 		: "; warm's own memory cgroup pays, and --cgroup=PATH lets another one pay");
@@ -316,6 +335,8 @@ finish(struct load *load)
 	manners_report(&load->manners);
 	if (load->dry_run)
 		explain_plan(load);
+	if (load->source && load->source->end)
+		worsen(load, load->source->end(load->self));
 	if (load->all.skipped)
 		explain_skipped(load);
 	explain_missing(load);
@@ -387,6 +408,35 @@ load_prepare(struct load *load)
 	return STATUS_DONE;
 }
 
+static void
+look(struct each_file *file, void *argument)
+{
+	struct load *load = argument;
+
+	load->source->look(file, load->self);
+}
+
+/* The next of a list of ranges. */
+static int
+next(struct list *list, struct walk_entry *entry, void *argument)
+{
+	struct load *load = argument;
+	int got = rangelist_next(&load->list, list, &entry->path);
+
+	if (got > 0)
+		entry->parts = rangelist_parts(&load->list, &entry->part_count);
+	return got;
+}
+
+static void
+find(size_t operand, struct each_run *run, void *argument)
+{
+	struct load *load = argument;
+
+	(void)operand;
+	load->source->find(run, load->self);
+}
+
 /*
  * How many files are loaded at a time, from what the first operand lies on. Each worker has up to
  * a bundle of small files on the way. A network answers late; the head of a disk has one place
@@ -399,7 +449,8 @@ choose_workers(const struct load *load)
 	struct device device = { .kind = DEVICE_UNKNOWN };
 	struct stat status;
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
-	int fd = load->count ? open(load->operands[0], O_PATH | O_CLOEXEC) : -1;
+	const char *sample = load->sample || !load->count ? load->sample : load->operands[0];
+	int fd = sample ? open(sample, O_PATH | O_CLOEXEC) : -1;
 
 	if (fd >= 0 && fstat(fd, &status) == 0)
 		device = device_of(fd, &status);
@@ -420,6 +471,10 @@ load_run(struct load *load)
 		.by_place = true,
 		.result_size = sizeof(struct tally_file),
 		.workers = load->workers ? load->workers : choose_workers(load),
+		.note_size = load->source ? load->source->note_size : 0,
+		.find = load->source ? find : NULL,
+		.next = load->ranges ? next : NULL,
+		.look = load->source && load->source->look ? look : NULL,
 		.work = work,
 		.gathers = gathers,
 		.work_together = work_together,
@@ -427,8 +482,8 @@ load_run(struct load *load)
 		.operand_done = operand_done,
 		.argument = load,
 	};
-	bool plain = !load->select->files_from && load->select->range.length == UINT64_MAX &&
-	    !load->dry_run;
+	bool plain = !load->source && !load->select->files_from &&
+	    load->select->range.length == UINT64_MAX && !load->dry_run;
 	uint64_t start = stop_now();
 	int result, status;
 

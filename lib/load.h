@@ -12,7 +12,9 @@
 #include "num.h"
 #include "out.h"
 #include "progress.h"
+#include "rangelist.h"
 #include "select.h"
+#include "source.h"
 #include "tally.h"
 
 /*
@@ -21,6 +23,10 @@
  */
 struct load {
 	const struct select *select;
+	const struct source *source; /* of the files of its one operand; NULL: the operands */
+	void *self;                  /* the source's */
+	bool ranges;                 /* the list of select has them (rangelist.h) */
+	const char *sample;          /* lies where its files do; NULL: not known */
 	char **operands;
 	size_t count;
 	unsigned workers; /* 0: as the device has it */
@@ -36,6 +42,7 @@ struct load {
 	struct out out;     /* open, and closed by the caller */
 
 	/* its own */
+	struct rangelist list;
 	int out_error; /* errno of what failed in writing */
 	struct progress progress;
 	struct manners manners;

@@ -279,3 +279,19 @@ preload_look(int fd, const struct stat *status, uint64_t offset, uint64_t length
 	if (result->already < length)
 		result->holes = holes_sum(fd, offset, length);
 }
+
+void
+preload_add(struct preload *sum, const struct preload *part)
+{
+	sum->already += part->already;
+	sum->resident += part->resident;
+	sum->holes += part->holes;
+	sum->skipped += part->skipped;
+	sum->read += part->read;
+	if (!sum->error)
+		sum->error = part->error;
+	if (sum->why == RESIDENCY_KNOWN) {
+		sum->why = part->why;
+		sum->unmeasured = part->unmeasured;
+	}
+}

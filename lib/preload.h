@@ -3,9 +3,11 @@
 #define HOTSET_PRELOAD_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "num.h"
 #include "residency.h"
 
 /* Brings a range of a file into the page cache, and measures what is there then. */
@@ -42,6 +44,9 @@ struct preload {
  */
 void preload_range(int fd, const struct stat *status, uint64_t offset, uint64_t length,
     const struct preload_hooks *hooks, struct preload *result);
+
+/* Adds what is known of another range of the file to SUM, which is zeroed at first. */
+void preload_add(struct preload *sum, const struct preload *part);
 
 /* Goes on with a whole file that was admitted, of which some did not come: reads that, and
  * measures. RESULT is what is known of it so far. */

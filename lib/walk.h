@@ -26,6 +26,11 @@ struct walk_entry {
 	struct folder *folder; /* that the name is relative to */
 	size_t depth;          /* folders between the operand and it, the operand's too */
 	int error;             /* ESPIPE: an operand that is no file, folder or block device */
+
+	/* Of what each_named is told: as in each_file. */
+	const struct num_range *parts;
+	size_t part_count;
+	const void *note;
 };
 
 struct walk {
