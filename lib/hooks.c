@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "vmlinux.h"
+
 enum { START, END, SIDES };
 
 enum {
@@ -73,16 +75,6 @@ is_since(unsigned long major, unsigned long minor)
 	    (this == major && *end == '.' && strtoul(end + 1, NULL, 10) >= minor);
 }
 
-static bool
-has_function(const char *name)
-{
-	struct btf *btf = btf__load_vmlinux_btf();
-	bool found = btf && btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) > 0;
-
-	btf__free(btf);
-	return found;
-}
-
 /*
  * Whether the ends of any number of calls can be seen by kprobes: a kretprobe sees those of
  * as many as there are processors, or of 10, that wait at once, but what is made for many
@@ -93,11 +85,11 @@ has_function(const char *name)
 static bool
 returns_are_stacked(void)
 {
-	static enum { UNDECIDED, YES, NO } decision;
+	static int answer = -1;
 
-	if (decision == UNDECIDED)
-		decision = is_since(7, 2) && has_function("fprobe_fgraph_entry") ? YES : NO;
-	return decision == YES;
+	if (answer < 0)
+		answer = is_since(7, 2) && vmlinux_has("fprobe_fgraph_entry", BTF_KIND_FUNC);
+	return answer;
 }
 
 /* What has something to do as it starts does so since it may wait. */

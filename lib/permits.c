@@ -10,6 +10,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "vmlinux.h"
+
 #define KPROBE_PATH  "/sys/bus/event_source/devices/kprobe/type" /* 4.17 */
 #define PREEMPT_PATH "/sys/kernel/debug/sched/preempt"           /* 5.13 */
 
@@ -97,12 +99,12 @@ permits_preemption(void)
 bool
 permits_preemption_traced(void)
 {
-	struct btf *btf = permits_preemption() ? btf__load_vmlinux_btf() : NULL;
-	bool found = btf &&
-	    btf__find_by_name_kind(btf, "class_srcu_fast_notrace_t", BTF_KIND_TYPEDEF) > 0;
+	static int answer = -1;
 
-	btf__free(btf);
-	return found;
+	if (answer < 0)
+		answer = permits_preemption() &&
+		    vmlinux_has("class_srcu_fast_notrace_t", BTF_KIND_TYPEDEF);
+	return answer;
 }
 
 bool
