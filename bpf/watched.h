@@ -54,11 +54,10 @@ BPF_PROG(task_exit, struct task_struct *task)
 
 	if (reader)
 		recover_returned(reader, task, true);
-#ifdef BEFORE_FOLIOS
-	forget_current();
-#else
+#ifndef BEFORE_FOLIOS
 	seat_leave(task, reader);
 #endif
+	forget_current();
 	return 0;
 }
 

@@ -15,6 +15,8 @@
 #define KPROBE_PATH  "/sys/bus/event_source/devices/kprobe/type" /* 4.17 */
 #define PREEMPT_PATH "/sys/kernel/debug/sched/preempt"           /* 5.13 */
 
+#define STORAGE_MARK "bpf_task_storage_busy" /* 6.18 has it, 7.2 no longer */
+
 /* include/linux/proc_ns.h: the initial pid namespace has this inode on every kernel */
 #define PID_NAMESPACE_PATH  "/proc/self/ns/pid"
 #define PID_NAMESPACE_INODE 0xEFFFFFFCU
@@ -104,6 +106,18 @@ permits_preemption_traced(void)
 	if (answer < 0)
 		answer = permits_preemption() &&
 		    vmlinux_has("class_srcu_fast_notrace_t", BTF_KIND_TYPEDEF);
+	return answer;
+}
+
+/* Where a program that asks for storage marks the processor, it has none for others until it
+ * goes on. */
+bool
+permits_storage(void)
+{
+	static int answer = -1;
+
+	if (answer < 0)
+		answer = !permits_preemption() || !vmlinux_has(STORAGE_MARK, BTF_KIND_VAR);
 	return answer;
 }
 

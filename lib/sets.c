@@ -34,7 +34,13 @@ explain_missing(struct reason *reason, enum hook_role role, enum hook_tier tier)
 }
 
 static void
-size_ledger(struct sets *sets)
+set_entries(const struct sets *sets, const char *map, unsigned entries)
+{
+	bpf_map__set_max_entries(bpf_object__find_map_by_name(sets->hooks[0].object, map), entries);
+}
+
+static void
+size_maps(struct sets *sets)
 {
 	struct meminfo memory;
 	uint64_t entries = LEDGER_LEAST;
@@ -46,8 +52,9 @@ size_ledger(struct sets *sets)
 	if (entries > LEDGER_MOST)
 		entries = LEDGER_MOST;
 	sets->ledger_size = (unsigned)entries;
-	bpf_map__set_max_entries(bpf_object__find_map_by_name(sets->hooks[0].object, "ledger"),
-	    sets->ledger_size);
+	set_entries(sets, "ledger", sets->ledger_size);
+	if (!sets->settings.listed)
+		set_entries(sets, "listed", 1);
 }
 
 int
@@ -220,6 +227,7 @@ sets_load(struct sets *sets, enum hook_tier tier, bool target, struct reason *re
 	};
 	if (open_object(sets, tier, target, reason) < 0)
 		return -1;
+	sets->settings.listed = sets->which == PROGRAMS_PAGES || !permits_storage();
 	if (twice && sets->which == PROGRAMS_PAGES) {
 		reason_set(reason, "this kernel may preempt a program that holds a lock");
 		return -1;
@@ -228,7 +236,7 @@ sets_load(struct sets *sets, enum hook_tier tier, bool target, struct reason *re
 		reason_set(reason, "cannot open the BPF programs: %s", strerror(errno));
 		return -1;
 	}
-	size_ledger(sets);
+	size_maps(sets);
 	load_too(sets->hooks[0].object, "look");
 	load_too(sets->hooks[0].object, "sweep");
 	if (tier == HOOK_TRACED)
