@@ -52,8 +52,10 @@ BPF_PROG(task_exit, struct task_struct *task)
 {
 	struct reader *reader = reader_of_current(false);
 
-	if (reader)
+	if (reader) {
+		recover_insert();
 		recover_returned(reader, task, true);
+	}
 #ifndef BEFORE_FOLIOS
 	seat_leave(task, reader);
 #endif
