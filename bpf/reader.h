@@ -230,6 +230,9 @@ enum event {
 	EVENT_MAP,
 	EVENT_EVICT,
 	EVENT_DIRTY,
+	EVENT_FORK, /* of a task, with its number, from here on */
+	EVENT_EXIT,
+	EVENT_FREE,
 };
 
 /*
@@ -263,6 +266,26 @@ was_seen(enum event event, __u64 index)
 	return false;
 }
 
+/*
+ * The same for what becomes of TASK, which may have no seat, or be leaving it: the place where
+ * it would sit says so. Where two share that, at the same moment, one event too many may be
+ * told as mended.
+ */
+static __always_inline bool
+was_seen_of(enum event event, const struct task_struct *task)
+{
+	__u64 this = (__u64)task->pid << 4 | event;
+	struct seat *place = seat_at(address_of(task));
+	bool seen = settings.turn > 1 && place->task_event == this;
+
+	if (!settings.turn)
+		return false;
+	if (settings.turn > 1 && !seen)
+		__sync_fetch_and_add(&state.mended, 1);
+	place->task_event = settings.last ? 0 : this;
+	return seen;
+}
+
 /* The seat that TASK, with READER or without, has already; NULL where none. */
 static inline struct seat *
 seat_taken(const struct task_struct *task, struct reader *reader)
@@ -290,7 +313,9 @@ seat_leave(struct task_struct *task, struct reader *reader)
 }
 
 #else
-#define was_seen(event, index) false /* nothing puts it aside there */
+/* nothing puts them aside there */
+#define was_seen(event, index)   false
+#define was_seen_of(event, task) false
 #endif
 
 #endif

@@ -24,7 +24,6 @@ static const struct {
 	const char *name;
 	unsigned needed; /* by these tiers; others can do without, or have no use for it */
 	unsigned only;   /* with one of these uses; 0: always */
-	bool twice;      /* its programs bear to see an event twice, and do not say who did */
 } roles[ROLES] = {
 	[ROLE_READ] = { .name = "read", .needed = ALL },
 	[ROLE_SPLICE] = { .name = "splice" }, /* before 6.5 it is a read */
@@ -36,9 +35,9 @@ static const struct {
 	[ROLE_EVICT] = { .name = "evict", .needed = ALL },
 	[ROLE_DIRTY] = { .name = "dirty", .needed = ALL },
 	[ROLE_URING] = { .name = "io_uring" }, /* a kernel may be built without */
-	[ROLE_FORK] = { .name = "fork", .needed = ALL, .only = HOOKS_TARGETS, .twice = true },
-	[ROLE_EXIT] = { .name = "exit", .needed = ALL, .twice = true },
-	[ROLE_FREE] = { .name = "free", .needed = ALL, .only = HOOKS_TARGETS, .twice = true },
+	[ROLE_FORK] = { .name = "fork", .needed = ALL, .only = HOOKS_TARGETS },
+	[ROLE_EXIT] = { .name = "exit", .needed = ALL },
+	[ROLE_FREE] = { .name = "free", .needed = ALL, .only = HOOKS_TARGETS },
 };
 
 static const struct hook {
@@ -317,7 +316,7 @@ missed(const struct hooks sets[HOOK_SETS], enum hook_role role, int side)
 	const struct hook *hook = sets[0].chosen[role];
 	uint64_t events = missed_by(&sets[0], role, side);
 
-	if (!hook || !(hook->is_function || roles[role].twice))
+	if (!hook || !hook->is_function)
 		return events;
 	for (int set = 1; set < HOOK_SETS && sets[set].chosen[role]; set++)
 		events = least(events, missed_by(&sets[set], role, side));

@@ -156,13 +156,14 @@ load_too(struct bpf_object *object, const char *name)
 		bpf_program__set_autoload(program, true);
 }
 
-/* How many sets of programs there are. */
+/* How many sets of programs there are. At tracepoints less is going on where functions tell of
+ * reads: three will do there. */
 static int
 sets_wanted(const struct sets *sets)
 {
-	if (sets->settings.turn && sets->hooks[0].tier == HOOK_TRACED)
-		return HOOK_SETS;
-	return sets->settings.turn || sets->settings.twice ? 2 : 1;
+	if (sets->settings.turn)
+		return sets->hooks[0].tier == HOOK_TRACED ? HOOK_SETS : 3;
+	return sets->settings.twice ? 2 : 1;
 }
 
 /* Has OBJECT use the maps of the first set, but for the constants. */
@@ -190,7 +191,8 @@ load_again(struct sets *sets, int set, bool target, struct reason *reason)
 {
 	enum hook_tier tier = sets->hooks[0].tier;
 	struct settings settings = sets->settings;
-	unsigned use = (target ? HOOKS_TARGETS : 0) | (settings.twice ? HOOKS_FUNCTIONS : 0) |
+	unsigned use = (target ? HOOKS_TARGETS : 0) |
+	    (settings.twice && set == 1 ? HOOKS_FUNCTIONS : 0) |
 	    (settings.turn ? HOOKS_TRACEPOINTS : 0);
 	struct bpf_object *object = programs_open(sets->which);
 	enum hook_role missing;
