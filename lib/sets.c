@@ -229,7 +229,7 @@ sets_load(struct sets *sets, enum hook_tier tier, bool target, struct reason *re
 	};
 	if (open_object(sets, tier, target, reason) < 0)
 		return -1;
-	sets->settings.listed = sets->which == PROGRAMS_PAGES || !permits_storage();
+	sets->settings.listed = sets->which == PROGRAMS_PAGES || (twice && !permits_storage());
 	if (twice && sets->which == PROGRAMS_PAGES) {
 		reason_set(reason, "this kernel may preempt a program that holds a lock");
 		return -1;
