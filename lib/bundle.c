@@ -17,11 +17,11 @@
 
 /* A file's place in the area. */
 struct place {
-	size_t first, pages;
-	uint64_t missing; /* bytes, when last looked at */
-	size_t last;      /* of the pages that are missing */
-	bool asked;       /* what was missing was admitted, and asked for */
-	bool alone;       /* cannot be loaded here */
+	size_t first, pages; /* one more is mapped: see is_told */
+	uint64_t missing;    /* bytes, when last looked at */
+	size_t last;         /* of the pages that are missing */
+	bool asked;          /* what was missing was admitted, and asked for */
+	bool alone;          /* cannot be loaded here */
 };
 
 struct bundle {
@@ -33,7 +33,7 @@ struct bundle {
 	size_t pages;
 	struct place places[BUNDLE_FILES];
 	size_t order[BUNDLE_FILES]; /* of the files in the area */
-	unsigned char seen[IN_FLIGHT / SMALL_PAGE + BUNDLE_FILES];
+	unsigned char seen[IN_FLIGHT / SMALL_PAGE + 2 * BUNDLE_FILES];
 };
 
 bool
@@ -68,7 +68,7 @@ map_file(const struct bundle *bundle, size_t i)
 	if (!residency_is_cached(file->fd, file->status))
 		return false;
 	residency_hide(file->fd);
-	return mmap(bundle->area + place->first * bundle->page, place->pages * bundle->page,
+	return mmap(bundle->area + place->first * bundle->page, (place->pages + 1) * bundle->page,
 		   PROT_READ, MAP_SHARED | MAP_FIXED, file->fd, 0) != MAP_FAILED;
 }
 
@@ -102,7 +102,7 @@ map_files(struct bundle *bundle)
 
 		place->first = bundle->pages;
 		place->pages = residency_pages(0, size_of(bundle, bundle->order[i]));
-		bundle->pages += place->pages;
+		bundle->pages += place->pages + 1;
 	}
 	bundle->area = mmap(NULL, bundle->pages * bundle->page, PROT_NONE,
 	    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -138,7 +138,20 @@ look(struct bundle *bundle)
 	return true;
 }
 
-/* A file that is all there, or looks so to who may not know. */
+/*
+ * Whether the kernel tells us of this file: since Linux 5.2 it says of the files of others that
+ * each page is in memory, also the one behind the end.
+ */
+static bool
+is_told(const struct bundle *bundle, size_t i)
+{
+	const struct place *place = &bundle->places[i];
+
+	return !(bundle->seen[place->first + place->pages] & 1);
+}
+
+/* A file that looks as if it were all there, as it does to who may not know; or its last folio
+ * reaches beyond the end. */
 static void
 check_whole(struct bundle *bundle, size_t i)
 {
@@ -163,12 +176,14 @@ admit(struct bundle *bundle, size_t i)
 	if (place->alone)
 		return false;
 	result->already = result->resident = size_of(bundle, i) - place->missing;
-	if (place->missing == 0)
-		check_whole(bundle, i);
-	else if (!hooks->admit || hooks->admit(place->missing, hooks->argument))
+	if (place->missing == 0) {
+		if (!is_told(bundle, i))
+			check_whole(bundle, i);
+		return false;
+	}
+	if (!hooks->admit || hooks->admit(place->missing, hooks->argument))
 		return true;
-	else
-		result->skipped = place->missing;
+	result->skipped = place->missing;
 	return false;
 }
 
@@ -211,7 +226,7 @@ ask_for_missing(struct bundle *bundle)
 		if (place->asked)
 			continue;
 		ask(bundle, first, place->first);
-		first = place->first + place->pages;
+		first = place->first + place->pages + 1;
 	}
 	ask(bundle, first, bundle->pages);
 }
