@@ -57,7 +57,8 @@ say() {
 	said=$(printf %s "$2" | tr '\001-\037\177' '?')
 	[ "$1:$quiet" = notice:yes ] || printf 'deploy-warm: %s\n' "$said" >&2
 	[ -n "$syslog" ] || return 0
-	logger -t deploy-warm -p "user.$1" -- "$said" && return 0
+	# without that option it takes a missing /dev/log for none of its business
+	logger --socket-errors=on -t deploy-warm -p "user.$1" -- "$said" && return 0
 	printf 'deploy-warm: that is not in the system log: see the message of logger above\n' >&2
 	worsen
 }
@@ -130,10 +131,15 @@ field() {
 	(eval "$(cat "$work/report")" && eval "printf %s \"\${$1-}\"")
 }
 
-# share: how much of the release is in memory
+# share: how much of the release is in memory, or would be
 share() {
+	if [ -n "$dry_run" ]; then
+		printf '%s of %s bytes would be' "$(($(field size_bytes) - $(field skipped_bytes)))" \
+			"$(field size_bytes)"
+		return
+	fi
 	ratio=$(field ratio)
-	printf '%s %%' "${ratio:--}" # that of no bytes is not known
+	printf '%s %% is' "${ratio:--}" # that of no bytes is not known
 }
 
 # --- before
@@ -224,17 +230,22 @@ warm_release() {
 		refuse 2 "there are no files in $release (--min=0 switches even so)"
 }
 
-# It has done only a part, of which --min holds. There is no report where it was not finished.
-check_partly() {
+# Where warm has not come to its end, what it has seen is not the whole release.
+check_whole() {
 	[ -s "$work/report" ] ||
-		refuse 2 "$release was not warm within --timeout=$timeout: allow more, or look why the disk is slow"
+		refuse 2 "$release is not warm: warm failed, or was not done within --timeout=$timeout, as it says above"
+}
+
+# It has done only a part, but --min holds.
+check_partly() {
+	check_whole
 	[ "$(field failed_files)" = 0 ] ||
 		refuse 2 "of $release, $(field failed_files) files or folders could not be opened, read or measured (see above): mend that, or leave them out by --exclude"
 }
 
 refuse_cold() {
-	[ -s "$work/report" ] || refuse 2 "warm failed: see its message above"
-	refuse 2 "of $release, $(share) is in memory, not the $min % of --min: make room, allow more by --budget, or ask for less"
+	check_whole
+	refuse 2 "of $release, $(share) in memory, not the $min % of --min: make room, allow more by --budget, or ask for less"
 }
 
 switch() {
@@ -251,7 +262,7 @@ switch() {
 	mv -f -T "$temporary" "$folder/$base" ||
 		refuse 2 "$folder/$base could not be replaced: see the message of mv above"
 	temporary=''
-	say notice "$folder/$base points to $target now, $(share) of which is in memory"
+	say notice "$folder/$base points to $target now; of that, $(share) in memory"
 }
 
 # Whether the processes that used the old release use the new one now.
@@ -313,10 +324,10 @@ explain_stayed() {
 
 tell() {
 	if [ "$old" = "$release" ]; then
-		say notice "$folder/$base would be left as it is: it points to $target, $(share) of which would be in memory"
+		say notice "$folder/$base would be left as it is: it points to $target; of that, $(share) in memory"
 		return
 	fi
-	say notice "$folder/$base would point to $target, $(share) of which would be in memory"
+	say notice "$folder/$base would point to $target; of that, $(share) in memory"
 	! has_old || say notice "$old would be evicted, but for what processes use"
 }
 
@@ -385,7 +396,7 @@ main() {
 	if [ -n "$dry_run" ]; then
 		tell
 	elif [ "$old" = "$release" ]; then
-		say notice "$folder/$base points to $target already, $(share) of which is in memory"
+		say notice "$folder/$base points to $target already; of that, $(share) in memory"
 	else
 		switch
 		! reload || ! has_old || evict_old
