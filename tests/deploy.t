@@ -217,6 +217,12 @@ if [ "$(id -u)" -eq 0 ]; then
 	}
 	deploy_as_nobody
 	is "a link that cannot be made" "$(state)" "2 releases/1 8/8 4/4 8/8 5/5"
+	: >releases/2/c && chmod 600 releases/2/c
+	deploy_as_nobody
+	is "a file that cannot be read, though there is enough of the others" "$(state)" \
+		"2 releases/1 8/8 4/4 8/8 5/5"
+	like "it is said" "$err" "*of $site/releases/2, 1 files or folders could not be opened*"
+	rm releases/2/c
 	chmod 1777 .
 	deploy_as_nobody
 	is "a link that cannot be replaced" "$(state)" "2 releases/1 8/8 4/4 8/8 5/5"
