@@ -239,7 +239,7 @@ note "what does not go well after it"
 
 faulty fadvise64=EIO
 is "an eviction that fails" "$(state)" "1 releases/2 8/8 4/4 8/8 5/5"
-like "it is said" "$err" "*deploy-warm: switched, but *releases/1*"
+like "it is said" "$err" "*deploy-warm: switched, but 2 files of $site/releases/1 could not be evicted: *"
 deploys "--reload comes before the eviction" "$switched" \
 	--reload='pages releases/1/a >seen; readlink current >>seen' releases/2 current
 is "and after the switch" "$(cat seen)" "8/8
@@ -297,14 +297,16 @@ interrupted TERM --reload='exec sleep 20' releases/2 current
 is "SIGTERM after the switch" "$status $(readlink current)$(is_left)" "143 releases/2"
 like "it is said where the link points" "$err" "*stopped by SIGTERM; current points to releases/2"
 interrupted KILL --rate=16k releases/2 current
-kill "$children" # is warm, and has no end soon
 rm -rf "$TMP/tmp"/*
 ln -s nowhere .current.deploy-warm
 deploy releases/2 current
 is "SIGKILL leaves no lock, and a link that it leaves is no harm" "$(state)" "$switched"
+kill "$children" # is warm, and has no end soon
 again
 deploy --timeout=0.3 --rate=16k releases/2 current
 is "a warming that takes too long" "$status $(readlink current)$(is_left)" "2 releases/1"
+deploy --timeout=0.3 --rate=16k --min=0 releases/2 current
+is "even if what came so far is enough" "$status $(readlink current)$(is_left)" "2 releases/1"
 like "it is said" "$err" "*$site/releases/2 is not warm: * within --timeout=0.3*; not switched"
 
 note "names"

@@ -345,7 +345,7 @@ stop() {
 	trap '' HUP INT TERM
 	if [ -n "$child" ]; then
 		kill "$child" 2>/dev/null
-		wait "$child"
+		wait "$child" 2>/dev/null # the shell would say how it ended
 	fi
 	look_now=''
 	[ -z "$folder" ] || look_now=$(readlink "$folder/$base" 2>/dev/null)

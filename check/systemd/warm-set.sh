@@ -33,8 +33,7 @@ usage() {
 		  WARM_SET_LIST             the list, a path a line ($list)
 		  STATE_DIRECTORY           folder of the snapshot ($state)
 		  WARM_SET_MIN              percent of the snapshot that are to be in memory after a
-		                            restore, when some of its files are gone or others by now
-		                            ($min); what fails or does not fit is never whole
+		                            restore that is whole though some files are gone ($min)
 		  WARM_SET_TIMEOUT          of save and of restore ($timeout)
 		  WARM_SET_IN_PART          yes: save although some of the list could not be looked at
 		  WARM_SET_SAVE_OPTIONS     of resident(1), such as --exclude=*.tmp
@@ -72,7 +71,7 @@ stop() {
 	trap '' HUP INT TERM
 	if [ -n "$child" ]; then
 		kill "$child" 2>/dev/null
-		wait "$child"
+		wait "$child" 2>/dev/null # the shell would say how it ended
 	fi
 	fail "$2" "stopped by SIG$1; $snapshot is as it was"
 }
@@ -87,8 +86,10 @@ lock_state() {
 
 # marks TEXT: why the snapshot is kept
 marks() {
-	{ printf '%s\n' "$1" >"$mark.new" && mv -f "$mark.new" "$mark"; } ||
+	{ printf '%s\n' "$1" >"$mark.new" && mv -f "$mark.new" "$mark"; } || {
+		rm -f "$mark.new"
 		fail 2 "$mark could not be written: see the message above"
+	}
 }
 
 # field NAME: of the report, which is for eval
@@ -101,14 +102,12 @@ saved() {
 	tail -n 1 "$1" | sed -n 's/^end	\([0-9][0-9]*\)	\([0-9][0-9]*\)$/\1 files, \2 bytes/p'
 }
 
-# Whether what warm left out is gone, or another file by now, and not too much of all: no
-# later restore would bring that back. A file system that is not mounted looks so as well.
+# Whether enough of the snapshot is in memory: some of its files are always gone, or others by
+# now, and no later restore brings them back. Where it is much, a file system may be missing.
 is_whole() {
 	[ "$status" -eq 0 ] && return 0
-	[ "$status" -eq 1 ] && [ -s "$report" ] && [ "$(field failed_files)" = 0 ] &&
-		[ "$(field skipped_bytes)" = 0 ] || return 1
+	[ "$status" -eq 1 ] && [ -s "$report" ] || return 1 # the report is there if warm came to its end
 	all=$(saved "$snapshot") all=${all#*, } all=${all% bytes}
-	# of numbers too large for the shell as well
 	awk -v in_memory="$(field resident_bytes)" -v all="$all" -v min="${min%\%}" \
 		'BEGIN { exit !(in_memory != "" && all != "" && 100 * in_memory >= min * all) }'
 }
