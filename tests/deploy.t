@@ -105,7 +105,19 @@ cd .. || exit 1
 ln -s releases/2 newest
 deploy newest links/current
 is "a release that is a link is followed" "$(readlink links/current)" ../releases/2
-rm -r newest elsewhere links
+release inside a=2
+deploy inside inside/current
+is "a link within the release" "$status $(readlink inside/current)" "0 ."
+mkdir -p inside/further/down
+deploy inside inside/further/down/current
+is "a link further down" "$status $(readlink inside/further/down/current)" "0 ../.."
+rm -r newest elsewhere links inside
+
+again
+release releases/11 a=3
+deploy releases/11 current
+is "a release whose name only begins like the old one" \
+	"$status $(readlink current) $("$pages" releases/1/a)" "0 releases/11 0/8"
 
 note "dry run"
 
@@ -235,11 +247,29 @@ else
 	skip "without privilege" "needs root"
 fi
 
+again
+mkdir .current.deploy-warm
+deploy releases/2 current
+is "something in the way of the new link" "$status $(readlink current)$(is_left)" \
+	"2 releases/1./.current.deploy-warm"
+rm -r .current.deploy-warm
+
 note "what does not go well after it"
 
 faulty fadvise64=EIO
 is "an eviction that fails" "$(state)" "1 releases/2 8/8 4/4 8/8 5/5"
 like "it is said" "$err" "*deploy-warm: switched, but 2 files of $site/releases/1 could not be evicted: *"
+if [ "$(stat -f -c %T /dev/shm 2>/dev/null)" = tmpfs ] && [ -w /dev/shm ]; then
+	shm=$(mktemp -d /dev/shm/hotset.XXXXXX)
+	on_exit "rm -rf $shm"
+	again
+	cp -r releases/1 "$shm" && ln -s -f -n "$shm/1" current
+	deploy releases/2 current
+	like "an old release that stays in memory" "$status $(readlink current):$err" \
+		"1 releases/2:*switched, but not all of $shm/1 is out of memory: *"
+else
+	skip "an old release that stays in memory" "needs a writable /dev/shm"
+fi
 deploys "--reload comes before the eviction" "$switched" \
 	--reload='pages releases/1/a >seen; readlink current >>seen' releases/2 current
 is "and after the switch" "$(cat seen)" "8/8
@@ -264,6 +294,24 @@ is "and evicts" "$(state)" "$switched"
 deploy releases/1 current
 is "then there is room" "$status $(readlink current)" "0 releases/1"
 rm started
+
+# meanwhile COMMAND...: during a deploy that takes some seconds; sets $status
+meanwhile() {
+	again
+	release releases/3 a=3
+	cat releases/3/a >/dev/null
+	deploy-warm -q --rate=16k releases/2 current 2>"$TMP/.err" &
+	deploying=$!
+	sleep 1
+	"$@"
+	status=0
+	wait $deploying || status=$?
+}
+meanwhile ln -s -f -n releases/3 current
+is "a link that moves meanwhile: what it was last is evicted" \
+	"$(state) $("$pages" releases/3/a)" "0 releases/2 8/8 4/4 8/8 5/5 0/3"
+meanwhile mv releases/2 releases/4
+is "a release that goes meanwhile" "$status $(readlink current)" "2 releases/1"
 
 note "signals"
 

@@ -105,7 +105,9 @@ relative() {
 		relative_from=${relative_from%/*}
 		relative=../$relative
 	done
-	relative=$relative${2#"$relative_from"/}
+	relative_rest=$2/
+	relative=$relative${relative_rest#"$relative_from"/}
+	relative=${relative%/}
 }
 
 # within FOLDER OTHER: whether it is that folder or below it
