@@ -179,7 +179,8 @@ faulty() {
 	PATH=$TMP/faulty:$PATH deploy releases/2 current
 }
 faulty pread64=EIO fadvise64 madvise
-is "files that cannot be read" "$(state)" "2 $untouched" || note "$err"
+is "files that cannot be read" "$(state)" "2 $untouched"
+like "it is said" "$err" "warm: $site/releases/2/[ab]: I/O error*; not switched"
 deploys "a value that warm does not take" "3 $untouched" --min=101 releases/2 current
 like "it is warm that says so" "$err" "warm: *101*
 *deploy-warm: *; not switched"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The last step of a deploy: `deploy-warm.sh --help` tells. Copy it to where the deploy finds
 # it. Next to warm it needs mv and ln that know -T (GNU, busybox), find -print0, mktemp, and
-# flock of util-linux.
+# flock and logger of util-linux.
 set -u
 
 min=95
