@@ -240,10 +240,15 @@ if [ "$(id -u)" -eq 0 ]; then
 	deploy_as_nobody
 	is "a link that cannot be replaced" "$(state)" "2 releases/1 8/8 4/4 8/8 5/5"
 	like "it is said" "$err" "*$site/current could not be replaced*; not switched"
-	chmod 755 .
-	chown -R 0 releases/2
+	chmod 777 .
+	chown -R 65534 releases/1
 	deploy_as_nobody
-	is "what cannot be measured" "$(state)" "3 releases/1 8/8 4/4 8/8 5/5"
+	is "whose the releases and the folder are can do all of it" "$(state)" "$switched" || note "$err"
+	chmod 755 .
+	again
+	deploy_as_nobody
+	like "what cannot be measured" "$status $(readlink current):$err" \
+		"3 releases/1:*; not switched"
 else
 	skip "without privilege" "needs root"
 fi
