@@ -19,13 +19,24 @@
 #define BATCH_FOLDERS 4     /* so that few are open at a time */
 #define BATCH_NAMES   32768 /* bytes, but for a longer one */
 
-/* HELD: found, and open already; its folder is the file itself. */
-enum batch_kind { BATCH_FOUND, BATCH_HELD, BATCH_FAILED, BATCH_FOLDER_DONE, BATCH_OPERAND_DONE };
+#define BATCH_PARTS 2048 /* parts of files, but for those of one that has more */
+
+/* NAMED: nobody has looked yet what it is. HELD: found, and open already; its folder is the file
+ * itself. */
+enum batch_kind { /* those that are opened first */
+	BATCH_FOUND,
+	BATCH_NAMED,
+	BATCH_HELD,
+	BATCH_FAILED,
+	BATCH_FOLDER_DONE,
+	BATCH_OPERAND_DONE
+};
 
 struct batch_item {
 	struct each_file file;
 	enum batch_kind kind;
 	size_t path, name;     /* where they start in the batch's names */
+	size_t part;           /* where its own start in the batch's parts */
 	struct folder *folder; /* that the name is relative to */
 	bool operand;          /* named by the user, not found below a folder */
 	bool finished;         /* to be reported */
@@ -35,6 +46,10 @@ struct batch {
 	struct pool_job job;
 	struct batch_item items[BATCH_ITEMS];
 	char *results; /* of each item, of the size that batch_close is told */
+	char *notes;   /* of each item, of note_size */
+	size_t note_size;
+	struct num_range *parts;
+	size_t parts_count, parts_size;
 	char *names;
 	size_t names_length, names_size;
 	struct folder *folders[BATCH_FOLDERS];

@@ -11,10 +11,12 @@
 
 /*
  * Kept free: the kernel starts to reclaim some way above nothing (its watermarks
- * are about 1 % of RAM), and what we read takes page tables and inodes besides.
+ * are about 1 % of RAM, unless vm.min_free_kbytes or vm.watermark_scale_factor ask for
+ * more), and what we read takes page tables and inodes besides.
  * A cgroup is charged in batches, and its other members go on running.
  */
 #define RAM_RESERVE(total)   ((total) / 32)
+#define RAM_BESIDES(total)   ((total) / 64)
 #define GROUP_RESERVE(limit) ((limit) / 16)
 
 static uint64_t
@@ -24,11 +26,27 @@ less(uint64_t bytes, uint64_t reserve)
 }
 
 static int
+read_reserve(const char *root, uint64_t total, uint64_t *reserve)
+{
+	char *path = NULL;
+	uint64_t kept;
+
+	if (asprintf(&path, "%s%s", root, MEMINFO_ZONES) < 0) {
+		errno = ENOMEM;
+		return -1;
+	}
+	kept = num_sum(meminfo_kept_free(path), RAM_BESIDES(total));
+	free(path);
+	*reserve = kept == NUM_UNKNOWN || kept < RAM_RESERVE(total) ? RAM_RESERVE(total) : kept;
+	return 0;
+}
+
+static int
 read_ram(const char *root, struct budget *budget)
 {
 	struct meminfo info;
 	char *path = NULL;
-	uint64_t idle;
+	uint64_t idle, reserve;
 
 	if (asprintf(&path, "%s%s", root, MEMINFO_PATH) < 0) {
 		errno = ENOMEM;
@@ -43,7 +61,9 @@ read_ram(const char *root, struct budget *budget)
 	if (info.free == MEMINFO_UNKNOWN)
 		return 0;
 	idle = info.inactive_file == MEMINFO_UNKNOWN ? 0 : info.inactive_file;
-	budget->room = less(info.free + idle, RAM_RESERVE(info.total));
+	if (read_reserve(root, info.total, &reserve) < 0)
+		return -1;
+	budget->room = less(info.free + idle, reserve);
 	budget->room_limit = info.total;
 	return 0;
 }

@@ -5,11 +5,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "device.h"
+#include "extent.h"
 #include "residency.h"
 #include "stop.h"
 
-/* The kernel reads that much in one go at least: twice the usual readahead. */
-#define LARGEST    (256U << 10)
+/* Larger ones are read alone as fast. */
+#define LARGEST    (1U << 20)
+#define IN_FLIGHT  (8U << 20) /* bytes asked for at once, of all files */
 #define SMALL_PAGE 4096
 
 /* A file's place in the area. */
@@ -29,14 +32,15 @@ struct bundle {
 	char *area;
 	size_t pages;
 	struct place places[BUNDLE_FILES];
-	unsigned char seen[BUNDLE_FILES * (LARGEST / SMALL_PAGE)];
+	size_t order[BUNDLE_FILES]; /* of the files in the area */
+	unsigned char seen[IN_FLIGHT / SMALL_PAGE + BUNDLE_FILES];
 };
 
 bool
-bundle_takes(const struct stat *status, uint64_t offset, uint64_t length)
+bundle_takes(int fd, const struct stat *status, uint64_t offset, uint64_t length)
 {
 	return S_ISREG(status->st_mode) && offset == 0 && length > 0 && length <= LARGEST &&
-	    length == (uint64_t)status->st_size;
+	    length == (uint64_t)status->st_size && length <= device_of(fd, status).call;
 }
 
 static uint64_t
@@ -68,14 +72,37 @@ map_file(const struct bundle *bundle, size_t i)
 		   PROT_READ, MAP_SHARED | MAP_FIXED, file->fd, 0) != MAP_FAILED;
 }
 
+/*
+ * As the files lie on the disk, since the device is asked in the order of the area, and reads of
+ * neighbours that follow each other become one. Numbers of inodes tell roughly where, for nothing;
+ * a disk that seeks is worth a question.
+ */
+static void
+choose_order(struct bundle *bundle)
+{
+	bool seeks = device_of(bundle->files[0].fd, bundle->files[0].status).seeks;
+	uint64_t on_disk[BUNDLE_FILES];
+
+	for (size_t i = 0, at; i < bundle->count; i++) {
+		on_disk[i] = seeks ? extent_first(bundle->files[i].fd)
+				   : bundle->files[i].status->st_ino;
+		for (at = i; at > 0 && on_disk[bundle->order[at - 1]] > on_disk[i]; at--)
+			bundle->order[at] = bundle->order[at - 1];
+		bundle->order[at] = i;
+	}
+}
+
 /* Reserves the area, and maps the files there; false where there is none. */
 static bool
 map_files(struct bundle *bundle)
 {
+	choose_order(bundle);
 	for (size_t i = 0; i < bundle->count; i++) {
-		bundle->places[i].first = bundle->pages;
-		bundle->places[i].pages = residency_pages(0, size_of(bundle, i));
-		bundle->pages += bundle->places[i].pages;
+		struct place *place = &bundle->places[bundle->order[i]];
+
+		place->first = bundle->pages;
+		place->pages = residency_pages(0, size_of(bundle, bundle->order[i]));
+		bundle->pages += place->pages;
 	}
 	bundle->area = mmap(NULL, bundle->pages * bundle->page, PROT_NONE,
 	    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -145,15 +172,31 @@ admit(struct bundle *bundle, size_t i)
 	return false;
 }
 
-/* Asks for the places from FIRST up to END, all at once. */
+/* Asks for what is in the area from page FIRST up to END, all at once. */
 static void
 ask(const struct bundle *bundle, size_t first, size_t end)
 {
-	size_t from = bundle->places[first].first;
-	size_t to = bundle->places[end - 1].first + bundle->places[end - 1].pages;
-
 	/* what it cannot do is seen afterwards */
-	madvise(bundle->area + from * bundle->page, (to - from) * bundle->page, MADV_WILLNEED);
+	if (first < end)
+		madvise(bundle->area + first * bundle->page, (end - first) * bundle->page,
+		    MADV_WILLNEED);
+}
+
+/* Which files are asked for: none, where it is not the time to. */
+static void
+choose_files(struct bundle *bundle)
+{
+	const struct preload_hooks *hooks = bundle->hooks;
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < bundle->count; i++) {
+		bundle->places[i].asked = admit(bundle, i);
+		if (bundle->places[i].asked)
+			bytes += bundle->places[i].missing;
+	}
+	if (bytes && hooks->wait && !hooks->wait(bytes, hooks->argument))
+		for (size_t i = 0; i < bundle->count; i++)
+			bundle->places[i].asked = false;
 }
 
 static void
@@ -161,16 +204,16 @@ ask_for_missing(struct bundle *bundle)
 {
 	size_t first = 0;
 
+	choose_files(bundle);
 	for (size_t i = 0; i < bundle->count; i++) {
-		bundle->places[i].asked = admit(bundle, i);
-		if (bundle->places[i].asked)
+		const struct place *place = &bundle->places[bundle->order[i]];
+
+		if (place->asked)
 			continue;
-		if (first < i)
-			ask(bundle, first, i);
-		first = i + 1;
+		ask(bundle, first, place->first);
+		first = place->first + place->pages;
 	}
-	if (first < bundle->count)
-		ask(bundle, first, bundle->count);
+	ask(bundle, first, bundle->pages);
 }
 
 /* Reading a byte of a page waits until all of it has come, and tells what failed. */
@@ -230,15 +273,14 @@ finish_all(struct bundle *bundle)
 	}
 }
 
-void
-bundle_load(const struct bundle_file *files, size_t count, const struct preload_hooks *hooks)
+/* Some of the files, which are no more than IN_FLIGHT. */
+static void
+load_some(const struct bundle_file *files, size_t count, const struct preload_hooks *hooks)
 {
 	struct bundle bundle = { .files = files, .count = count, .hooks = hooks };
 	bool mapped, looked;
 
 	bundle.page = (size_t)residency_page_size();
-	for (size_t i = 0; i < count; i++)
-		*files[i].result = (struct preload){ .why = RESIDENCY_KNOWN };
 	mapped = map_files(&bundle);
 	looked = mapped && look(&bundle);
 	if (looked) {
@@ -249,6 +291,27 @@ bundle_load(const struct bundle_file *files, size_t count, const struct preload_
 		munmap(bundle.area, bundle.pages * bundle.page);
 	for (size_t i = 0; i < count; i++)
 		if (!looked || bundle.places[i].alone)
-			preload_range(files[i].fd, files[i].status, 0,
-			    (uint64_t)files[i].status->st_size, hooks, files[i].result);
+			preload_range(files[i].fd, files[i].status, 0, size_of(&bundle, i), hooks,
+			    files[i].result);
+}
+
+void
+bundle_load(const struct bundle_file *files, size_t count, const struct preload_hooks *hooks)
+{
+	uint64_t most = hooks->chunk && hooks->chunk < IN_FLIGHT ? hooks->chunk : IN_FLIGHT;
+	uint64_t bytes = 0;
+	size_t first = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t size = (uint64_t)files[i].status->st_size;
+
+		*files[i].result = (struct preload){ .why = RESIDENCY_KNOWN };
+		if (first < i && bytes + size > most) {
+			load_some(files + first, i - first, hooks);
+			first = i;
+			bytes = 0;
+		}
+		bytes += size;
+	}
+	load_some(files + first, count - first, hooks);
 }

@@ -25,8 +25,8 @@ struct bundle_file {
 	struct preload *result;
 };
 
-/* Whether the LENGTH bytes from OFFSET of a file are what a bundle takes: small, and all of it. */
-bool bundle_takes(const struct stat *status, uint64_t offset, uint64_t length);
+/* Whether the LENGTH bytes from OFFSET of FD are what a bundle takes: small, and all of it. */
+bool bundle_takes(int fd, const struct stat *status, uint64_t offset, uint64_t length);
 
 /* As preload_range, for all of COUNT files. */
 void bundle_load(const struct bundle_file *files, size_t count, const struct preload_hooks *hooks);

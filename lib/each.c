@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "batch.h"
@@ -16,10 +17,13 @@
 #include "links.h"
 #include "list.h"
 #include "pool.h"
+#include "stop.h"
 #include "walk.h"
 
 #define MIN_BATCHES 16
-#define LOOK        100 /* between looks at a stop, in ms */
+#define LOOK        100        /* between looks at a stop, in ms */
+#define LEASE_WAIT  2000000ULL /* ns */
+#define LEASE_TRIES 100
 
 /* Files of one batch that a worker has opened, to work on them together. */
 struct tray {
@@ -37,8 +41,9 @@ struct each_run {
 	struct links seen;
 	struct pool pool;
 	struct batch *batches; /* pool.size of them */
-	char *results;         /* of all their items */
+	char *results, *notes; /* of all their items */
 	struct tray *trays;    /* of each worker; NULL: files are worked on one by one */
+	size_t tray_size;      /* files that one takes */
 	struct batch *batch;   /* being filled, NULL: none */
 	atomic_int lost;       /* errno of what could not be reported */
 };
@@ -120,6 +125,21 @@ each_found(struct each_run *run, const char *path, int fd)
 }
 
 void
+each_named(struct each_run *run, const struct walk_entry *entry)
+{
+	const char *slash = strrchr(entry->path, '/');
+
+	if (select_admits(run->each.select, entry->path, slash ? slash + 1 : entry->path))
+		add(run, entry->error ? BATCH_FAILED : BATCH_NAMED, entry, !entry->folder);
+}
+
+void
+each_cut(struct each_run *run)
+{
+	submit(run);
+}
+
+void
 each_failed(struct each_run *run, const char *path, int error)
 {
 	add_failure(run, path, error);
@@ -146,17 +166,31 @@ refill(struct each_run *run)
 	return false;
 }
 
+/* The next of the list, as list_next. */
+static int
+next_entry(struct each_run *run, struct walk_entry *entry)
+{
+	*entry = (struct walk_entry){ .path = "" };
+	if (run->each.next)
+		return run->each.next(&run->list, entry, run->each.argument);
+	return list_next(&run->list, &entry->path);
+}
+
 static void
 walk_list(struct each_run *run)
 {
-	const char *name;
+	struct walk_entry entry;
 	int got;
 
-	while ((got = list_next(&run->list, &name)) != 0) {
-		if (got > 0)
-			walk_operand(&run->walk, name);
+	while ((got = next_entry(run, &entry)) != 0) {
+		entry.length = strlen(entry.path);
+		if (got > 0 && entry.part_count)
+			each_named(run, &entry);
+		else if (got > 0)
+			walk_operand(&run->walk, entry.path);
 		else if (errno != EAGAIN)
-			add_failure(run, *name ? name : run->each.select->files_from, errno);
+			add_failure(run, *entry.path ? entry.path : run->each.select->files_from,
+			    errno);
 		else if (!refill(run))
 			break;
 	}
@@ -192,6 +226,29 @@ reopen(const struct folder *held, int flags)
 	return open(path, flags);
 }
 
+/* Opens the file of ITEM, called NAME in its folder. */
+static int
+open_item(const struct batch_item *item, const char *name, int flags)
+{
+	return item->kind == BATCH_HELD ? reopen(item->folder, flags)
+					: openat(folder_fd(item->folder), name, flags);
+}
+
+/* Whether a name that nobody has looked at is one of what is opened: opening a device
+ * can do things. Else -1 with errno. */
+static int
+look(const struct batch_item *item, const char *name, bool follow)
+{
+	struct stat status;
+
+	if (fstatat(folder_fd(item->folder), name, &status, follow ? 0 : AT_SYMLINK_NOFOLLOW) < 0)
+		return -1;
+	if (S_ISREG(status.st_mode) || (S_ISBLK(status.st_mode) && item->operand))
+		return 0;
+	errno = S_ISDIR(status.st_mode) ? EISDIR : S_ISLNK(status.st_mode) ? ELOOP : ESPIPE;
+	return -1;
+}
+
 /* Opens what was found. Returns 1, 0 where it is none of the selected files after
  * all, -1 with errno. */
 static int
@@ -201,14 +258,21 @@ open_file(struct batch_item *item, const char *name, const struct select *select
 	uint64_t capacity;
 	/* O_NONBLOCK: should it have become a FIFO since, it shall not hang us */
 	int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	bool asked = item->operand || item->kind == BATCH_NAMED; /* not only listed in a folder */
 
 	if (!item->operand && !select->follow && item->kind != BATCH_HELD)
 		flags |= O_NOFOLLOW;
-	item->file.fd = item->kind == BATCH_HELD ? reopen(item->folder, flags)
-						 : openat(folder_fd(item->folder), name, flags);
+	if (item->kind == BATCH_NAMED && look(item, name, !(flags & O_NOFOLLOW)) < 0)
+		return -1;
+	item->file.fd = open_item(item, name, flags);
+	/* who has a lease on it (fcntl(2)) was told, and has a moment to give it up */
+	for (int i = 0; i < LEASE_TRIES && item->file.fd < 0 && errno == EWOULDBLOCK; i++) {
+		stop_sleep(stop_now() + LEASE_WAIT, -1);
+		item->file.fd = open_item(item, name, flags);
+	}
 	if (item->file.fd < 0) {
 		/* gone or replaced since it was listed */
-		if (!item->operand && (errno == ENOENT || errno == ELOOP || errno == ENXIO))
+		if (!asked && (errno == ENOENT || errno == ELOOP || errno == ENXIO))
 			return 0;
 		return -1;
 	}
@@ -220,20 +284,36 @@ open_file(struct batch_item *item, const char *name, const struct select *select
 		status->st_size = (off_t)capacity;
 	} else if (!S_ISREG(status->st_mode)) {
 		errno = ESPIPE;
-		return item->operand ? -1 : 0;
+		return asked ? -1 : 0;
 	}
 	return (uint64_t)status->st_size <= select->max_file_size;
 }
 
+static struct num_range
+clip(const struct num_range *range, uint64_t size)
+{
+	uint64_t offset = range->offset < size ? range->offset : size, left = size - offset;
+
+	return (struct num_range){ offset, range->length < left ? range->length : left };
+}
+
+/* Sets what is selected: of the whole file, or PARTS, its own. */
 static void
-set_range(struct each_file *file, const struct num_range *range)
+set_range(struct each_file *file, struct num_range *parts, const struct num_range *range)
 {
 	uint64_t size = (uint64_t)file->status.st_size;
+	struct num_range clipped = clip(range, size);
 
-	file->offset = range->offset < size ? range->offset : size;
-	file->length = size - file->offset;
-	if (file->length > range->length)
-		file->length = range->length;
+	file->offset = clipped.offset;
+	file->length = clipped.length;
+	if (!file->part_count)
+		return;
+	file->length = 0;
+	for (size_t i = 0; i < file->part_count; i++) {
+		parts[i] = clip(&parts[i], size);
+		file->length += parts[i].length;
+	}
+	file->offset = parts[0].offset;
 }
 
 static void
@@ -283,16 +363,21 @@ open_beside(struct each_run *run, struct tray *tray, struct batch_item *item, co
 }
 
 static void
-work_on(struct each_run *run, struct tray *tray, struct each_file *file)
+work_on(struct each_run *run, struct tray *tray, struct each_file *file, struct num_range *parts)
 {
 	void *argument = run->each.argument;
 
-	set_range(file, &run->each.select->range);
-	if (tray && run->each.gathers(file, argument)) {
+	set_range(file, parts, &run->each.select->range);
+	if (run->each.look)
+		run->each.look(file, argument);
+	if (!file->error && tray && run->each.gathers(file, argument)) {
 		tray->files[tray->count++] = file;
+		if (tray->count == run->tray_size)
+			work_on_tray(run, tray);
 		return;
 	}
-	run->each.work(file, argument);
+	if (!file->error)
+		run->each.work(file, argument);
 	close_file(file);
 }
 
@@ -306,12 +391,12 @@ work(struct pool_job *job, size_t number, unsigned worker, void *argument)
 	int opened = -1;
 
 	clear_result(run, item->file.result); /* of an earlier file */
-	if (item->kind == BATCH_FOUND || item->kind == BATCH_HELD) {
+	if (item->kind <= BATCH_HELD) {
 		opened = open_beside(run, tray, item, batch->names + item->name);
 		if (opened < 0)
 			item->file.error = errno;
 		if (opened > 0)
-			work_on(run, tray, &item->file);
+			work_on(run, tray, &item->file, batch->parts + item->part);
 		else
 			close_file(&item->file);
 	}
@@ -325,7 +410,8 @@ is_repeated(struct each_run *run, struct each_file *file)
 	const struct select *select = run->each.select;
 	int added;
 
-	if (select->count_links || (file->status.st_nlink < 2 && !select->follow))
+	/* parts of a file may come in several pieces */
+	if (select->count_links || file->parts || (file->status.st_nlink < 2 && !select->follow))
 		return false;
 	added = links_add(&run->seen, file->status.st_dev, file->status.st_ino);
 	if (added < 0)
@@ -368,6 +454,7 @@ run_free(struct each_run *run)
 			run->each.release(run->results + i * run->each.result_size);
 	free(run->batches);
 	free(run->results);
+	free(run->notes);
 	free(run->trays);
 	free(run->pool.jobs);
 	links_free(&run->seen);
@@ -384,22 +471,50 @@ processors(void)
 	return count < 1 ? 1 : count > 64 ? 64 : (unsigned)count;
 }
 
+/* How many files each worker may keep open, so that all do with the limit. */
+static size_t
+choose_tray_size(const struct each_run *run)
+{
+	const size_t others = WALK_OPEN + run->pool.size + 16; /* folders, lists, output */
+	struct rlimit limit;
+	size_t share;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur <= others)
+		return 1;
+	share = (size_t)((limit.rlim_cur - others) / run->pool.workers);
+	return share < 1 ? 1 : share < EACH_TOGETHER ? share : EACH_TOGETHER;
+}
+
+static size_t
+batches_for(unsigned workers)
+{
+	return MIN_BATCHES > 2 * workers ? MIN_BATCHES : 2 * workers;
+}
+
+size_t
+each_ahead(unsigned workers)
+{
+	return batches_for(workers ? workers : processors()) * BATCH_ITEMS;
+}
+
 static int
 allocate(struct each_run *run)
 {
 	struct pool *pool = &run->pool;
 
 	pool->workers = run->each.workers ? run->each.workers : processors();
-	pool->size = MIN_BATCHES > 2 * pool->workers ? MIN_BATCHES : 2 * pool->workers;
+	pool->size = batches_for(pool->workers);
 	pool->jobs = calloc(pool->size, sizeof *pool->jobs);
 	run->batches = calloc(pool->size, sizeof *run->batches);
 	run->results = calloc(pool->size * BATCH_ITEMS, run->each.result_size + 1);
-	if (!pool->jobs || !run->batches || !run->results)
+	run->notes = calloc(pool->size * BATCH_ITEMS, run->each.note_size + 1);
+	if (!pool->jobs || !run->batches || !run->results || !run->notes)
 		return -1;
 	pool->share = 1;
 	if (run->each.gathers) {
 		pool->share = BATCH_ITEMS;
 		pool->settle = settle;
+		run->tray_size = choose_tray_size(run);
 		run->trays = calloc(pool->workers, sizeof *run->trays);
 		if (!run->trays)
 			return -1;
@@ -407,6 +522,8 @@ allocate(struct each_run *run)
 	for (size_t i = 0; i < pool->size; i++) {
 		pool->jobs[i] = &run->batches[i].job;
 		run->batches[i].results = run->results + i * BATCH_ITEMS * run->each.result_size;
+		run->batches[i].notes = run->notes + i * BATCH_ITEMS * run->each.note_size;
+		run->batches[i].note_size = run->each.note_size;
 	}
 	return 0;
 }
@@ -425,6 +542,7 @@ each_run(const struct each *each, char **operands, size_t count)
 	run->list.fd = -1;
 	run->walk = (struct walk){ .select = each->select,
 		.in_order = each->in_order,
+		.by_place = each->by_place,
 		.argument = run,
 		.found = found,
 		.left = each->folder_done ? left : NULL,
@@ -453,6 +571,8 @@ each_error(const struct each_file *file)
 		return "too many open files on this machine: raise fs.file-max (sysctl)";
 	case ESPIPE:
 		return "not a file, folder or block device";
+	case ERANGE:
+		return "a range of it ends beyond 2^64 bytes";
 	case ENOENT:
 		if (file->path[0] == '-')
 			return "No such file or directory (options go before the operands)";

@@ -7,7 +7,11 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "num.h"
 #include "select.h"
+
+struct list;
+struct walk_entry;
 
 /*
  * Every selected file once: operands and lists are walked in one thread, files
@@ -16,15 +20,20 @@
  */
 
 struct each_file {
-	const char *path;        /* as the user would write it */
-	size_t operand;          /* number of the operand it was found below */
-	size_t depth;            /* folders between the operand and it, the operand's too */
-	int fd;                  /* open for reading; -1 in report */
-	struct stat status;      /* st_size of a block device is its capacity */
-	uint64_t offset, length; /* the selected range, bytes, clipped to the size */
-	int error;               /* errno of what failed, 0: none; the worker may set it.
-	                          * ESPIPE: no file, folder or block device */
-	void *result;            /* result_size bytes, zeroed, of the worker's own */
+	const char *path;              /* as the user would write it */
+	size_t operand;                /* number of the operand it was found below */
+	size_t depth;                  /* folders between the operand and it, the operand's too */
+	int fd;                        /* open for reading; -1 in report */
+	struct stat status;            /* st_size of a block device is its capacity */
+	uint64_t offset, length;       /* the selected range, bytes, clipped to the size */
+	const struct num_range *parts; /* NULL: that range; else its own, clipped as well, and
+					* length is their sum */
+	size_t part_count;
+	const void *note; /* what each_named had on it, note_size bytes; may be NULL */
+	int error;        /* errno of what failed, 0: none; the worker may set it.
+	                          * ESPIPE: no file, folder or block device; EISDIR: a folder,
+	                          * where only a file will do */
+	void *result;     /* result_size bytes, zeroed, of the worker's own */
 };
 
 #define EACH_TOGETHER 64
@@ -33,9 +42,14 @@ struct each_run;
 
 struct each {
 	const struct select *select;
-	size_t result_size;
+	size_t result_size, note_size;
 	unsigned workers; /* 0: as many as there are processors */
 	bool in_order;    /* of the names in each folder; else as they are found */
+	bool by_place;    /* as files lie on the disk, roughly: see walk.h */
+
+	/* Where set, in a worker thread, before any work on a file: may set its error, so that
+	 * nobody works on it, or have it as a whole (parts NULL, and the range). */
+	void (*look)(struct each_file *file, void *argument);
 
 	/* In a worker thread, one file: fills in file->result. Not called where
 	 * the file could not be opened. Called for each hard link, of which only the
@@ -52,8 +66,13 @@ struct each {
 	void (*release)(void *result);
 
 	/* Where set, this finds the files of an operand, which then is but a name: in the thread
-	 * of the walk, by each_found and each_failed. */
+	 * of the walk, by each_found, each_named and each_failed. */
 	void (*find)(size_t operand, struct each_run *run, void *argument);
+
+	/* Where set, this reads the list of select->files_from, in the thread of the walk: as
+	 * list_next, into the path and the parts of ENTRY, which is zeroed; what has no parts is
+	 * walked. */
+	int (*next)(struct list *list, struct walk_entry *entry, void *argument);
 
 	/* In the caller's thread, in order: files, and whatever failed (error set,
 	 * also a folder that could not be read). */
@@ -80,11 +99,26 @@ struct each {
  */
 int each_run(const struct each *each, char **operands, size_t count);
 
+/* How many files WORKERS may have worked on before the first of them is reported, at most. */
+size_t each_ahead(unsigned workers);
+
 /* For find: whether to go on; to be asked before what may take long. */
 bool each_go_on(struct each_run *run);
 
 /* For find: a regular file called PATH, open for whatever (O_PATH); takes over FD. */
 void each_found(struct each_run *run, const char *path, int fd);
+
+/*
+ * For find: a file by its name, to be opened in a worker as an operand is, or, where
+ * it lies in entry->folder, as what is found there is. Whatever keeps it from being opened is
+ * reported, also what entry->error tells. Parts and note are copied. The globs of select are
+ * about it too.
+ */
+void each_named(struct each_run *run, const struct walk_entry *entry);
+
+/* For find: what comes next shall not be worked on before, or together with, what has come so
+ * far, as long as there is one worker. */
+void each_cut(struct each_run *run);
 
 /* For find: something that failed. */
 void each_failed(struct each_run *run, const char *path, int error);

@@ -2,8 +2,7 @@
 #ifndef HOTSET_HEAT_H
 #define HOTSET_HEAT_H
 
-#include <stdbool.h>
-
+#include "frames.h"
 #include "ranges.h"
 #include "snapshot.h"
 
@@ -15,17 +14,9 @@
 
 enum { HEAT_NONE, HEAT_REFERENCED, HEAT_ACTIVE }; /* referenced: used, once as far as it knows */
 
-struct heat {
-	bool known;
-	int pagemap, flags, scratch; /* descriptors */
-};
-
-/* A zeroed struct knows nothing, and neither does one for which this fails. */
-void heat_begin(struct heat *heat);
-
-/* Adds PRESENT, parts of FD that are in memory, with their heat, or SNAPSHOT_NO_HEAT. A
- * part is split where it differs. -1 with ENOMEM. Thread-safe. */
-int heat_split(const struct heat *heat, int fd, const struct ranges *present,
+/* Adds PRESENT, parts of FD that are in memory, with their heat, or SNAPSHOT_NO_HEAT where FRAMES
+ * does not know. A part is split where it differs. -1 with ENOMEM. Thread-safe. */
+int heat_split(const struct frames *frames, int fd, const struct ranges *present,
     struct snapshot_ranges *ranges);
 
 #endif

@@ -2,13 +2,20 @@
 #include "hierarchy.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/vfs.h>
+#include <unistd.h>
 
 #include "mounts.h"
+
+#define FOLDER (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
 
 /* Whether WORD is one of the comma-separated WORDS. */
 static bool
@@ -136,4 +143,46 @@ int
 hierarchy_locate(const char *root, int version, const char *name, char **point, char **below)
 {
 	return find(root, version, *name == '/' ? name : NULL, false, point, below);
+}
+
+static bool
+is_cgroup(int fd)
+{
+	struct statfs status;
+
+	return fstatfs(fd, &status) == 0 &&
+	    ((uint32_t)status.f_type == CGROUP2_SUPER_MAGIC ||
+		(uint32_t)status.f_type == CGROUP_SUPER_MAGIC);
+}
+
+/* The cgroup that /proc/PID/cgroup calls NAME, opened; -1 where it cannot be seen. */
+static int
+open_named(int version, const char *name)
+{
+	char *point, *below, *path = NULL;
+	int fd = -1;
+
+	if (hierarchy_locate("", version, name, &point, &below) < 0)
+		return -1;
+	if (asprintf(&path, "%s%s", point, below) >= 0) {
+		fd = open(path, FOLDER);
+		free(path);
+	}
+	free(point);
+	free(below);
+	return fd;
+}
+
+int
+hierarchy_open(const char *cgroup)
+{
+	int fd = open(cgroup, FOLDER);
+
+	if (fd >= 0 && !is_cgroup(fd)) {
+		close(fd);
+		fd = -1;
+	}
+	for (int version = 1; fd < 0 && version <= 2; version++)
+		fd = open_named(version, cgroup);
+	return fd;
 }

@@ -17,6 +17,14 @@ int hierarchy_find(const char *root, int version, char **point, char **below);
 
 /* The same for the cgroup that /proc/PID/cgroup calls NAME. */
 int hierarchy_locate(const char *root, int version, const char *name, char **point, char **below);
+
+/*
+ * Opens the folder of a cgroup of version 1 or 2: CGROUP is one where they are mounted, or the
+ * name as in /proc/PID/cgroup, in the hierarchy that counts memory or in that of version 2.
+ * Returns a descriptor, or -1 with errno: ENOENT where there is no such cgroup.
+ */
+int hierarchy_open(const char *cgroup);
+
 /* Whether MOUNT is one of a hierarchy of VERSION that has, or may have, the memory controller. */
 bool hierarchy_has_memory(const struct mounts_entry *mount, int version);
 

@@ -15,7 +15,7 @@
 int
 list_open(struct list *list, const char *name, bool nul)
 {
-	*list = (struct list){ .fd = STDIN_FILENO, .end = nul ? '\0' : '\n' };
+	*list = (struct list){ .fd = STDIN_FILENO, .end = nul ? '\0' : '\n', .limit = PATH_MAX };
 	if (strcmp(name, "-") != 0)
 		list->fd = open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	return list->fd < 0 ? -1 : 0;
@@ -86,7 +86,7 @@ list_next(struct list *list, const char **name)
 		size_t left = list->filled - list->start;
 		char *end = memchr(at, list->end, left);
 		bool rest = list->overlong,
-		     overlong = (end ? (size_t)(end - at) : left) >= PATH_MAX;
+		     overlong = (end ? (size_t)(end - at) : left) >= list->limit;
 
 		if (!end && !rest && !overlong && !list->finished)
 			return fail(EAGAIN);
@@ -96,7 +96,7 @@ list_next(struct list *list, const char **name)
 			continue;
 		*name = at;
 		if (overlong) {
-			at[PATH_MAX - 1] = '\0';
+			at[list->limit - 1] = '\0';
 			return fail(ENAMETOOLONG);
 		}
 		if (strlen(at) < (size_t)(end - at))

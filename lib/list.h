@@ -14,6 +14,7 @@ struct list {
 	char end;      /* '\n' or '\0' */
 	bool finished; /* nothing left to read */
 	bool overlong; /* what comes is the rest of a name that is too long */
+	size_t limit;  /* bytes that a name is shorter than: PATH_MAX, or what is set once open */
 	char *buffer;
 	size_t size, start, filled; /* unread: from start up to filled */
 };
@@ -24,8 +25,8 @@ int list_open(struct list *list, const char *name, bool nul);
 /*
  * The next name into *NAME, valid until the next call. Returns 1, 0 at the end, -1
  * with errno: EAGAIN where more must be read (list_fill), EINVAL for a line that
- * holds NUL (*NAME is what stands before it), ENAMETOOLONG for one of PATH_MAX bytes or
- * more (*NAME is how it begins).
+ * holds NUL (*NAME is what stands before it), ENAMETOOLONG for one that is too
+ * long (*NAME is how it begins).
  */
 int list_next(struct list *list, const char **name);
 

@@ -37,7 +37,7 @@ grow(struct listing *listing)
 }
 
 static int
-read_all(int fd, struct listing *listing)
+read_some(int fd, size_t limit, struct listing *listing)
 {
 	long n;
 
@@ -48,8 +48,8 @@ read_all(int fd, struct listing *listing)
 		    listing->size - listing->length);
 		if (n > 0)
 			listing->length += (size_t)n;
-	} while (n > 0);
-	return (int)n;
+	} while (n > 0 && listing->length < limit);
+	return n < 0 ? -1 : 0;
 }
 
 static int
@@ -60,15 +60,23 @@ by_name(const void *a, const void *b)
 	return strcmp((*left)->name, (*right)->name);
 }
 
+static int
+by_inode(const void *a, const void *b)
+{
+	const struct listing_entry *const *left = a, *const *right = b;
+
+	return ((*left)->inode > (*right)->inode) - ((*left)->inode < (*right)->inode);
+}
+
 static const struct listing_entry *
 entry_at(const struct listing *listing, size_t at)
 {
 	return (const void *)(listing->entries + at);
 }
 
-/* A copy of the entries, in order; NULL where memory is short. */
+/* A copy of the entries, in order; NULL where memory is short. *POSITION: after the last one read. */
 static char *
-sort(const struct listing *listing)
+sort(const struct listing *listing, enum listing_order by, int64_t *position)
 {
 	char *sorted = malloc(listing->length + 1);
 	const struct listing_entry **order;
@@ -81,7 +89,9 @@ sort(const struct listing *listing)
 		count = 0;
 		for (at = 0; at < listing->length; at += entry_at(listing, at)->size)
 			order[count++] = entry_at(listing, at);
-		qsort(order, count, sizeof *order, by_name);
+		if (count)
+			*position = order[count - 1]->position;
+		qsort(order, count, sizeof *order, by == LISTING_BY_NAME ? by_name : by_inode);
 		at = 0;
 		for (size_t i = 0; i < count; at += order[i++]->size)
 			memcpy(sorted + at, order[i], order[i]->size);
@@ -94,12 +104,13 @@ sort(const struct listing *listing)
 }
 
 int
-listing_sorted(int fd, char **buffer, size_t *length)
+listing_sorted(int fd, enum listing_order order, size_t limit, char **buffer, size_t *length,
+    int64_t *position)
 {
 	struct listing listing = { 0 };
-	int result = read_all(fd, &listing), error = errno;
+	int result = read_some(fd, limit, &listing), error = errno;
 
-	*buffer = sort(&listing);
+	*buffer = sort(&listing, order, position);
 	*length = *buffer ? listing.length : 0;
 	free(listing.entries);
 	errno = *buffer ? error : ENOMEM;

@@ -20,10 +20,15 @@ struct listing_entry {
  */
 long listing_read(int fd, char *buffer, size_t size);
 
+/* By name as bytes; by the numbers of their inodes, near which most file systems put files. */
+enum listing_order { LISTING_BY_NAME, LISTING_BY_INODE };
+
 /*
- * All that is left to read of FD, in the order of their names as bytes: LENGTH bytes in
- * *BUFFER, to be freed. 0, or -1 with errno, and then what could be read.
+ * What is left to read of FD, but not much more than LIMIT bytes of it, in ORDER: LENGTH bytes in
+ * *BUFFER, to be freed, and where to go on in *POSITION. 0, or -1 with errno, and then what
+ * could be read.
  */
-int listing_sorted(int fd, char **buffer, size_t *length);
+int listing_sorted(int fd, enum listing_order order, size_t limit, char **buffer, size_t *length,
+    int64_t *position);
 
 #endif

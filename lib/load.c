@@ -2,18 +2,30 @@
 #include "load.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bundle.h"
+#include "device.h"
 #include "diag.h"
 #include "each.h"
+#include "enter.h"
+#include "ioprio.h"
 #include "meminfo.h"
 #include "minimum.h"
 #include "preload.h"
+#include "residency.h"
 #include "status.h"
 #include "stop.h"
+#include "unmeasured.h"
+#include "walk.h"
+
+#define WORKERS         8
+#define WORKERS_REMOTE  32
+#define WORKERS_SEEKING 2
 
 #define BYTES(n) num_human(n, (char[NUM_HUMAN]){ 0 })
 
@@ -23,17 +35,19 @@ worsen(struct load *load, enum status status)
 	load->status = status_worse(load->status, status);
 }
 
-/* In a worker: takes BYTES from the budget. */
+/* In a worker: takes the pages of BYTES from the budget, which many small files are much more
+ * than. */
 static bool
 admit(uint64_t bytes, void *argument)
 {
 	struct load *load = argument;
-	unsigned long long left = atomic_load(&load->left);
+	unsigned long long left = atomic_load(&load->left), page = residency_page_size();
+	unsigned long long last = bytes % page ? page - bytes % page : 0;
 
 	do {
-		if (bytes > left)
+		if (bytes > left || last > left - bytes)
 			return false;
-	} while (!atomic_compare_exchange_weak(&load->left, &left, left - bytes));
+	} while (!atomic_compare_exchange_weak(&load->left, &left, left - bytes - last));
 	return true;
 }
 
@@ -45,10 +59,50 @@ asked(uint64_t bytes, void *argument)
 	progress_add(&load->progress, bytes);
 }
 
+static bool
+wait(uint64_t bytes, void *argument)
+{
+	struct load *load = argument;
+
+	return manners_wait(&load->manners, bytes);
+}
+
+/* In a worker: what work would do, but for the reading. */
+static void
+plan(struct load *load, const struct each_file *file, const struct num_range *part,
+    struct preload *result)
+{
+	uint64_t missing;
+
+	preload_look(file->fd, &file->status, part->offset, part->length, result);
+	missing = part->length - result->already;
+	if (missing && !admit(missing, load)) {
+		result->skipped = missing;
+		result->holes = 0; /* nobody gets as far as to see them */
+	}
+}
+
 static struct preload_hooks
 hooks_of(struct load *load)
 {
-	return (struct preload_hooks){ admit, asked, load };
+	uint64_t chunk = pace_chunk(&load->manners.pace);
+
+	return (struct preload_hooks){
+		.admit = admit,
+		.wait = wait,
+		.chunk = chunk == UINT64_MAX ? 0 : chunk,
+		.asked = asked,
+		.argument = load,
+	};
+}
+
+static void
+bring_in(struct load *load, const struct each_file *file, const struct num_range *part,
+    struct preload *result)
+{
+	struct preload_hooks hooks = hooks_of(load);
+
+	preload_range(file->fd, &file->status, part->offset, part->length, &hooks, result);
 }
 
 /* In a worker, when FILE is done. */
@@ -60,7 +114,9 @@ finish_file(struct load *load, struct each_file *file)
 
 	result->end = stop_now();
 	file->error = preload->error ? preload->error : preload->unmeasured;
-	if (file->length > preload->read)
+	if (load->dry_run)
+		progress_add(&load->progress, 1);
+	else if (file->length > preload->read)
 		progress_add(&load->progress, file->length - preload->read);
 }
 
@@ -70,19 +126,28 @@ work(struct each_file *file, void *argument)
 {
 	struct load *load = argument;
 	struct tally_file *result = file->result;
-	struct preload_hooks hooks = hooks_of(load);
+	struct num_range whole = { file->offset, file->length };
+	const struct num_range *parts = file->parts ? file->parts : &whole;
+	size_t count = file->parts ? file->part_count : 1;
 
 	result->start = stop_now();
-	preload_range(file->fd, &file->status, file->offset, file->length, &hooks,
-	    &result->preload);
+	for (size_t i = 0; i < count; i++) {
+		struct preload part;
+
+		(load->dry_run ? plan : bring_in)(load, file, &parts[i], &part);
+		preload_add(&result->preload, &part);
+	}
 	finish_file(load, file);
 }
 
+/* Parts that add up to the whole file are as good as that. */
 static bool
 gathers(const struct each_file *file, void *argument)
 {
-	(void)argument;
-	return bundle_takes(&file->status, file->offset, file->length);
+	const struct load *load = argument;
+
+	return !load->dry_run && file->length <= pace_chunk(&load->manners.pace) &&
+	    bundle_takes(file->fd, &file->status, file->offset, file->length);
 }
 
 /* In a worker. */
@@ -126,17 +191,21 @@ report(const struct each_file *file, void *argument)
 {
 	struct load *load = argument;
 	struct tally single = { 0 };
+	bool told = false;
 
 	load->operand = file->operand;
-	if (file->error) {
+	tally_file(&single, file);
+	if (file->error || load->each_file)
 		progress_clear(&load->progress);
+	if (load->source && load->source->count)
+		told = !load->source->count(file, &single, load->self);
+	if (file->error && !told) {
 		diag_error("%s: %s", file->path, each_error(file));
 		worsen(load, STATUS_PART);
 	}
-	tally_file(&single, file);
 	tally_add(&load->current, &single);
 	/* an operand that is a file gets its row anyway */
-	if (!load->each_file || !single.files ||
+	if (!load->each_file || !single.end ||
 	    strcmp(file->path, operand_name(load, file->operand)) == 0)
 		return;
 	put_row(load, file->path, &single);
@@ -148,22 +217,9 @@ check_min(struct load *load, const char *name, const struct tally *tally)
 	/* a file that failed is of unknown size: what is known of the others counts, if any is */
 	bool known = !tally->beyond && (tally->size || !tally->failed);
 
-	worsen(load, minimum_check(name, load->min, known, tally->resident, tally->size));
-}
-
-static void
-explain_unmeasured(struct load *load, const char *name, const struct tally *tally)
-{
-	if (tally->hidden)
-		diag_error("%s: %llu of %llu files cannot be measured: the kernel tells it only "
-			   "to who owns or may write a file, or has CAP_FOWNER (such as root)",
-		    name, (unsigned long long)tally->hidden, (unsigned long long)tally->files);
-	if (tally->elsewhere)
-		diag_error("%s: %llu of %llu files are not kept in the page cache (huge pages, "
-			   "DAX, ZFS)",
-		    name, (unsigned long long)tally->elsewhere, (unsigned long long)tally->files);
-	if (tally->hidden || tally->elsewhere)
-		worsen(load, STATUS_PART);
+	worsen(load,
+	    minimum_check(name, load->dry_run ? "would be" : "is", load->min, known,
+		load->dry_run ? tally->expected : tally->resident, tally->size));
 }
 
 static void
@@ -178,7 +234,8 @@ operand_done(size_t operand, const char *name, void *argument)
 		put_row(load, name, current);
 	}
 	progress_clear(&load->progress);
-	explain_unmeasured(load, name, current);
+	if (unmeasured_explain(name, current->files, current->hidden, current->elsewhere))
+		worsen(load, STATUS_PART);
 	check_min(load, name, current);
 	tally_add(&load->all, current);
 	*current = (struct tally){ 0 };
@@ -196,10 +253,15 @@ explain_skipped(struct load *load)
 	budget_words(budget->room_group, budget->room_limit, words);
 	if (load->all.beyond)
 		return; /* that is said */
-	diag_error("%llu files not started, %s (%llu bytes): the budget is %s (%llu bytes), %s%s; "
-		   "--budget=SIZE|PCT changes it",
-	    (unsigned long long)load->all.skipped_files, BYTES(skipped), skipped, BYTES(allowed),
-	    allowed, given ? "as given" : "what is free or idle ", given ? "" : words);
+	diag_error("%llu files not started%s, %s (%llu bytes): the budget is %s (%llu bytes), "
+		   "%s%s; --budget=SIZE|PCT changes it%s",
+	    (unsigned long long)load->all.skipped_files,
+	    load->ranges || load->source ? " or only in part" : "", BYTES(skipped), skipped,
+	    BYTES(allowed), allowed, given ? "as given" : "what is free or idle ",
+	    given ? "" : words,
+	    given || !budget->room_group || load->cgroup
+		? ""
+		: "; warm's own memory cgroup pays, and --cgroup=PATH lets another one pay");
 	worsen(load, STATUS_PART);
 }
 
@@ -227,7 +289,7 @@ explain_missing(struct load *load)
 	if (load->all.holes)
 		explain_holes(load);
 	known = load->all.skipped + load->all.holes; /* of what is missing */
-	if (missing <= known || load->all.failed || stop_asked())
+	if (missing <= known || load->all.failed || stop_asked() || load->dry_run)
 		return;
 	missing -= known;
 	if (load->min >= 0 && load->status == STATUS_DONE) {
@@ -240,6 +302,22 @@ explain_missing(struct load *load)
 	worsen(load, STATUS_PART);
 }
 
+/* What a dry run is for. */
+static void
+explain_plan(const struct load *load)
+{
+	const struct tally *all = &load->all;
+	/* not what is missing less what is skipped, which is of files besides that hide it */
+	unsigned long long planned = all->expected + all->holes - all->already;
+	unsigned long long allowed = load->allowed;
+
+	if (!all->beyond)
+		diag_note("a dry run: %s (%llu bytes)%s would be read, the budget is %s (%llu "
+			  "bytes)",
+		    BYTES(planned), planned, all->failed ? " of what can be measured" : "",
+		    BYTES(allowed), allowed);
+}
+
 /* After the walk: what is missing of the report, and how it went. */
 static int
 finish(struct load *load)
@@ -248,11 +326,17 @@ finish(struct load *load)
 
 	if (stopped && (load->current.files || load->current.failed))
 		operand_done(load->operand, operand_name(load, load->operand), load);
+	load->all.end = stop_now();
 	if (load->out.format == OUT_TEXT && load->count + !!load->select->files_from > 1)
 		put_row(load, "total", &load->all);
 	if (!load->out_error && out_finish(&load->out, !stopped && load->worked) < 0)
 		load->out_error = errno;
 	progress_clear(&load->progress);
+	manners_report(&load->manners);
+	if (load->dry_run)
+		explain_plan(load);
+	if (load->source && load->source->end)
+		worsen(load, load->source->end(load->self));
 	if (load->all.skipped)
 		explain_skipped(load);
 	explain_missing(load);
@@ -269,9 +353,45 @@ finish(struct load *load)
 	return stop_status(load->status);
 }
 
+/* Says which operands lie on a disk that takes no notice of --idle, as far as that is known. */
+static void
+tell_ignored(const struct load *load)
+{
+	char name[IOPRIO_NAME];
+	struct stat status;
+
+	for (size_t i = 0; i < load->count; i++)
+		if (stat(load->operands[i], &status) == 0 &&
+		    ioprio_ignored(S_ISBLK(status.st_mode) ? status.st_rdev : status.st_dev, name))
+			diag_detail("%s: --idle does nothing there: the scheduler of its disk, %s, "
+				    "has no priorities",
+			    load->operands[i], name);
+}
+
+/* Before there are threads and a budget. */
+static int
+take_place(const struct load *load)
+{
+	if (load->cgroup && enter_cgroup(load->cgroup) < 0) {
+		diag_error("--cgroup=%s: %s", load->cgroup, enter_error(errno));
+		return STATUS_UNKNOWN;
+	}
+	if (load->idle && ioprio_idle() < 0) {
+		diag_error("--idle: ioprio_set: %s", strerror(errno));
+		return STATUS_UNKNOWN;
+	}
+	if (load->idle)
+		tell_ignored(load);
+	return STATUS_DONE;
+}
+
 int
 load_prepare(struct load *load)
 {
+	int status = take_place(load);
+
+	if (status != STATUS_DONE)
+		return status;
 	if (budget_read("", &load->budget) < 0) {
 		diag_error("%s", strerror(errno));
 		return STATUS_FAILED;
@@ -288,13 +408,73 @@ load_prepare(struct load *load)
 	return STATUS_DONE;
 }
 
+static void
+look(struct each_file *file, void *argument)
+{
+	struct load *load = argument;
+
+	load->source->look(file, load->self);
+}
+
+/* The next of a list of ranges. */
+static int
+next(struct list *list, struct walk_entry *entry, void *argument)
+{
+	struct load *load = argument;
+	int got = rangelist_next(&load->list, list, &entry->path);
+
+	if (got > 0)
+		entry->parts = rangelist_parts(&load->list, &entry->part_count);
+	return got;
+}
+
+static void
+find(size_t operand, struct each_run *run, void *argument)
+{
+	struct load *load = argument;
+
+	(void)operand;
+	load->source->find(run, load->self);
+}
+
+/*
+ * How many files are loaded at a time, from what the first operand lies on. Each worker has up to
+ * a bundle of small files on the way. A network answers late; the head of a disk has one place
+ * to be, and a bundle is enough to sort; all else was measured: two to sixteen are equally
+ * fast on two processors.
+ */
+static unsigned
+choose_workers(const struct load *load)
+{
+	struct device device = { .kind = DEVICE_UNKNOWN };
+	struct stat status;
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	const char *sample = load->sample || !load->count ? load->sample : load->operands[0];
+	int fd = sample ? open(sample, O_PATH | O_CLOEXEC) : -1;
+
+	if (fd >= 0 && fstat(fd, &status) == 0)
+		device = device_of(fd, &status);
+	if (fd >= 0)
+		close(fd);
+	if (device.kind == DEVICE_NETWORK)
+		return WORKERS_REMOTE;
+	if (device.seeks)
+		return WORKERS_SEEKING;
+	return processors > WORKERS / 2 ? (unsigned)processors * 2 : WORKERS;
+}
+
 int
 load_run(struct load *load)
 {
 	struct each each = {
 		.select = load->select,
+		.by_place = true,
 		.result_size = sizeof(struct tally_file),
-		.workers = load->workers,
+		.workers = load->workers ? load->workers : choose_workers(load),
+		.note_size = load->source ? load->source->note_size : 0,
+		.find = load->source ? find : NULL,
+		.next = load->ranges ? next : NULL,
+		.look = load->source && load->source->look ? look : NULL,
 		.work = work,
 		.gathers = gathers,
 		.work_together = work_together,
@@ -302,12 +482,18 @@ load_run(struct load *load)
 		.operand_done = operand_done,
 		.argument = load,
 	};
-	bool plain = !load->select->files_from && load->select->range.length == UINT64_MAX;
+	bool plain = !load->source && !load->select->files_from &&
+	    load->select->range.length == UINT64_MAX && !load->dry_run;
 	uint64_t start = stop_now();
-	int result;
+	int result, status;
 
 	progress_begin(&load->progress, plain ? progress_sizes(load->operands, load->count) : 0,
 	    load->quiet);
+	load->progress.what = load->dry_run ? "files looked at" : NULL;
+	if (manners_begin(&load->manners, load->rate, &load->progress) < 0) {
+		diag_error("%s", strerror(errno));
+		return STATUS_FAILED;
+	}
 	result = each_run(&each, load->operands, load->count);
 	progress_clear(&load->progress);
 	if (result < 0) {
@@ -316,7 +502,10 @@ load_run(struct load *load)
 		return STATUS_FAILED;
 	}
 	load->all.start = start;
-	return finish(load);
+	status = finish(load);
+	if (result == 0)
+		manners_free(&load->manners); /* else a thread that hangs may come back to it */
+	return status;
 }
 
 void

@@ -4,13 +4,10 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "hierarchy.h"
@@ -22,48 +19,6 @@ struct members {
 	void (*visit)(pid_t pid, void *argument);
 	void *argument;
 };
-
-static bool
-is_cgroup(int fd)
-{
-	struct statfs status;
-
-	return fstatfs(fd, &status) == 0 &&
-	    ((uint32_t)status.f_type == CGROUP2_SUPER_MAGIC ||
-		(uint32_t)status.f_type == CGROUP_SUPER_MAGIC);
-}
-
-/* The cgroup that /proc/PID/cgroup calls NAME, opened; -1 where it cannot be seen. */
-static int
-open_named(int version, const char *name)
-{
-	char *point, *below, *path = NULL;
-	int fd = -1;
-
-	if (hierarchy_locate("", version, name, &point, &below) < 0)
-		return -1;
-	if (asprintf(&path, "%s%s", point, below) >= 0) {
-		fd = open(path, FOLDER);
-		free(path);
-	}
-	free(point);
-	free(below);
-	return fd;
-}
-
-static int
-open_cgroup(const char *cgroup)
-{
-	int fd = open(cgroup, FOLDER);
-
-	if (fd >= 0 && !is_cgroup(fd)) {
-		close(fd);
-		fd = -1;
-	}
-	for (int version = 1; fd < 0 && version <= 2; version++)
-		fd = open_named(version, cgroup);
-	return fd;
-}
 
 /* Visits the numbers in the file NAME of a cgroup. */
 static int
@@ -138,7 +93,7 @@ visit_tree(int fd, const struct members *members)
 int
 members_visit(const char *cgroup, void (*visit)(pid_t pid, void *argument), void *argument)
 {
-	int fd = open_cgroup(cgroup);
+	int fd = hierarchy_open(cgroup);
 
 	return fd < 0 ? -1
 		      : visit_tree(fd, &(struct members){ .visit = visit, .argument = argument });

@@ -2,11 +2,13 @@
 #include "meminfo.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "num.h"
+#include "residency.h"
 
 static const struct {
 	const char *name;
@@ -82,4 +84,37 @@ meminfo_read(const char *path, struct meminfo *info)
 		return -1;
 	}
 	return 0;
+}
+
+/* A zone's line "        high     1234\n", in pages; that of a processor's list, "high: 12", is
+ * none. 0 for all other lines. */
+static uint64_t
+high_watermark(char *line)
+{
+	uint64_t pages;
+
+	line += strspn(line, " ");
+	if (strncmp(line, "high ", 5) != 0)
+		return 0;
+	line += 4 + strspn(line + 4, " ");
+	line[strcspn(line, "\n")] = '\0';
+	return num_count(line, &pages) < 0 ? MEMINFO_UNKNOWN : pages;
+}
+
+uint64_t
+meminfo_kept_free(const char *path)
+{
+	FILE *stream = fopen(path, "re");
+	uint64_t pages = 0, bytes;
+	char line[256];
+	bool failed;
+
+	if (!stream)
+		return MEMINFO_UNKNOWN;
+	while (fgets(line, sizeof line, stream))
+		pages = num_sum(pages, high_watermark(line));
+	failed = ferror(stream) || pages == 0 || pages == MEMINFO_UNKNOWN ||
+	    __builtin_mul_overflow(pages, residency_page_size(), &bytes);
+	fclose(stream);
+	return failed ? MEMINFO_UNKNOWN : bytes;
 }

@@ -27,4 +27,11 @@ struct meminfo {
  */
 int meminfo_read(const char *path, struct meminfo *info);
 
+/*
+ * How much the kernel keeps free, in bytes: with less, it pushes pages out (the high watermarks
+ * of all zones). Reads PATH, MEMINFO_ZONES but in tests; MEMINFO_UNKNOWN where it does not tell.
+ */
+#define MEMINFO_ZONES "/proc/zoneinfo"
+uint64_t meminfo_kept_free(const char *path);
+
 #endif

@@ -4,19 +4,20 @@
 #include "diag.h"
 
 enum status
-minimum_check(const char *name, double minimum, bool known, uint64_t resident, uint64_t whole)
+minimum_check(const char *name, const char *is, double minimum, bool known, uint64_t resident,
+    uint64_t whole)
 {
 	double percent;
 
 	if (minimum < 0 || (known && whole == 0))
 		return STATUS_DONE;
 	if (!known) {
-		diag_error("%s: whether %.4g%% is in memory cannot be told", name, minimum);
+		diag_error("%s: whether %.4g%% %s in memory cannot be told", name, minimum, is);
 		return STATUS_UNKNOWN;
 	}
 	percent = 100.0 * (double)resident / (double)whole;
 	if (percent >= minimum)
 		return STATUS_DONE;
-	diag_error("%s: %.2f%% is in memory, --min asks for %.4g%%", name, percent, minimum);
+	diag_error("%s: %.2f%% %s in memory, --min asks for %.4g%%", name, percent, is, minimum);
 	return STATUS_FAILED;
 }

@@ -10,9 +10,10 @@
 /*
  * Whether at least MINIMUM percent (below 0: no condition) of what NAME holds is in memory:
  * RESIDENT of WHOLE. Reports through diag where not, or where it cannot be told: KNOWN says
- * whether the two are all of it. Nothing at all is as much as anyone asks for.
+ * whether the two are all of it. Nothing at all is as much as anyone asks for. IS is the verb:
+ * "is", or "would be" of what is only planned.
  */
-enum status
-minimum_check(const char *name, double minimum, bool known, uint64_t resident, uint64_t whole);
+enum status minimum_check(const char *name, const char *is, double minimum, bool known,
+    uint64_t resident, uint64_t whole);
 
 #endif

@@ -56,10 +56,14 @@ take_line(char *line, struct mounts_entry *entry)
 	do
 		word = strsep(&rest, " ");
 	while (word && strcmp(word, "-") != 0);
+	entry->number = strtol(words[0], NULL, 10);
 	entry->root = unescape(words[3]);
 	entry->point = unescape(words[4]);
 	entry->type = strsep(&rest, " ");
-	if (!rest || !strsep(&rest, " ") || !rest)
+	if (!rest)
+		return -1;
+	entry->source = unescape(strsep(&rest, " "));
+	if (!rest)
 		return -1;
 	entry->options = rest;
 	return 0;

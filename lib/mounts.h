@@ -8,9 +8,11 @@
 /* The mounts of /proc/self/mountinfo, one after the other. */
 
 struct mounts_entry {
+	long number; /* of the mount, as /proc/PID/fdinfo has it */
 	char *root;  /* the folder of the file system that is mounted */
 	char *point; /* where */
 	char *type;
+	char *source;  /* a device, or whatever it was called when it was mounted */
 	char *options; /* of the file system; version 1 cgroups: the controllers */
 };
 

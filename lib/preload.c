@@ -3,26 +3,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <unistd.h>
 
+#include "device.h"
+#include "fetch.h"
 #include "gaps.h"
 #include "holes.h"
 #include "stop.h"
-
-/*
- * One read. Measured on two devices with readahead of 128 KiB and of 8 MiB: at 2 MiB a
- * plain read is as fast as any other way, or faster. The kernel reads such a request
- * as a whole (Linux 4.10), and in large folios, which WILLNEED and FADV_RANDOM never
- * use: they cost more to make than the copy that they save.
- */
-#define PIECE (2U << 20)
 
 struct job {
 	int fd;
 	const struct stat *status;
 	const struct preload_hooks *hooks;
 	struct preload *result;
+	struct fetch fetch;
+	uint64_t proven; /* bytes that mincore saw right after they were read */
 };
 
 static uint64_t
@@ -51,17 +45,34 @@ count(const struct job *job, uint64_t bytes)
 		job->hooks->asked(bytes, job->hooks->argument);
 }
 
+/* Looks at what has just been read, while the device brings what the kernel reads ahead. */
+static void
+prove_piece(struct job *job, uint64_t offset, uint64_t length)
+{
+	uint64_t missing;
+
+	if (gaps_sum(job->fd, offset, length, &missing) == 0)
+		job->proven += length - missing;
+}
+
+static bool
+may_read(const struct job *job, uint64_t bytes)
+{
+	return !job->hooks->wait || job->hooks->wait(bytes, job->hooks->argument);
+}
+
 /* Stops where the file ends by now, or something fails. */
 static void
-load_range(const struct job *job, uint64_t offset, uint64_t length)
+load_range(struct job *job, uint64_t offset, uint64_t length)
 {
-	char *buffer = malloc(least(length, PIECE)); /* what nobody looks at */
+	uint64_t chunk = job->hooks->chunk ? job->hooks->chunk : job->fetch.piece;
 
-	if (!buffer)
-		job->result->error = ENOMEM;
-	while (buffer && length > 0 && !stop_asked()) {
-		ssize_t n = pread(job->fd, buffer, least(length, PIECE), (off_t)offset);
+	while (length > 0 && !stop_asked()) {
+		uint64_t size = least(least(length, chunk), job->fetch.piece);
+		ssize_t n = 0;
 
+		if (may_read(job, size))
+			n = fetch_read(&job->fetch, offset, size);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
@@ -69,14 +80,14 @@ load_range(const struct job *job, uint64_t offset, uint64_t length)
 		if (n <= 0)
 			break;
 		count(job, (uint64_t)n);
+		prove_piece(job, offset, (uint64_t)n);
 		offset += (uint64_t)n;
 		length -= (uint64_t)n;
 	}
-	free(buffer);
 }
 
 static void
-load_gaps(const struct job *job, uint64_t offset, uint64_t length)
+load_gaps(struct job *job, uint64_t offset, uint64_t length)
 {
 	struct gaps gaps;
 	int found;
@@ -120,6 +131,24 @@ count_in(const struct job *job, uint64_t offset, uint64_t length, uint64_t *byte
 	return true;
 }
 
+/*
+ * As count_in, where all of it is in: was seen so piece by piece, and cachestat(2), which counts
+ * pages that are still being read but takes a twentieth of the time, says that none has left.
+ */
+static bool
+is_all_in(const struct job *job, uint64_t offset, uint64_t length, struct residency *proof)
+{
+	struct residency now;
+
+	if (job->proven != length)
+		return false;
+	residency_query(job->fd, job->status, offset, length, &now);
+	if (now.method != RESIDENCY_CACHESTAT || now.resident < now.pages)
+		return false;
+	residency_prove(job->fd, job->status, offset, 1, proof);
+	return true;
+}
+
 /* What is in afterwards; false where that cannot be known. */
 static bool
 measure(const struct job *job, uint64_t offset, uint64_t length)
@@ -127,7 +156,10 @@ measure(const struct job *job, uint64_t offset, uint64_t length)
 	struct preload *result = job->result;
 	struct residency proof;
 
-	count_in(job, offset, length, &result->resident, &proof);
+	if (is_all_in(job, offset, length, &proof))
+		result->resident = length;
+	else
+		count_in(job, offset, length, &result->resident, &proof);
 	if (note_unknown(result, &proof))
 		return false;
 	if (result->resident < length)
@@ -164,9 +196,30 @@ reaches_end(const struct stat *status, uint64_t offset, uint64_t length)
 	return S_ISREG(status->st_mode) && offset + length >= (uint64_t)status->st_size;
 }
 
+/* What is missing; PARTLY, if not all of it. */
+static void
+load(struct job *job, uint64_t offset, uint64_t length, bool partly)
+{
+	struct device device = device_of(job->fd, job->status);
+	bool whole = !partly && !job->hooks->chunk && reaches_end(job->status, offset, length);
+
+	/* else not a page around what is missing: nobody asked for it, nor before its time */
+	if (!whole)
+		posix_fadvise(job->fd, 0, 0, POSIX_FADV_RANDOM);
+	if (fetch_begin(&job->fetch, job->fd, &device, whole) < 0) {
+		job->result->error = errno;
+		return;
+	}
+	if (partly)
+		load_gaps(job, offset, length);
+	else
+		load_range(job, offset, length);
+	fetch_end(&job->fetch);
+}
+
 /* Measures, and loads once more what was on its way still, or pushed out: if there is room. */
 static void
-finish(const struct job *job, uint64_t offset, uint64_t length)
+finish(struct job *job, uint64_t offset, uint64_t length)
 {
 	struct preload *result = job->result;
 	uint64_t missing;
@@ -176,7 +229,7 @@ finish(const struct job *job, uint64_t offset, uint64_t length)
 	missing = less(length - result->resident, result->holes);
 	if (stop_asked() || missing == 0 || !admits(job, missing))
 		return;
-	load_gaps(job, offset, length);
+	load(job, offset, length, true);
 	measure(job, offset, length);
 }
 
@@ -184,7 +237,7 @@ void
 preload_range(int fd, const struct stat *status, uint64_t offset, uint64_t length,
     const struct preload_hooks *hooks, struct preload *result)
 {
-	struct job job = { fd, status, hooks, result };
+	struct job job = { .fd = fd, .status = status, .hooks = hooks, .result = result };
 	uint64_t missing;
 	bool partly;
 
@@ -198,13 +251,8 @@ preload_range(int fd, const struct stat *status, uint64_t offset, uint64_t lengt
 		result->resident = result->already;
 		return;
 	}
-	/* else not a page around what is missing: nobody asked for it */
-	if (missing && (partly || !reaches_end(status, offset, length)))
-		posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
-	if (missing && !partly)
-		load_range(&job, offset, length);
-	else if (missing)
-		load_gaps(&job, offset, length);
+	if (missing)
+		load(&job, offset, length, partly);
 	finish(&job, offset, length);
 }
 
@@ -212,9 +260,38 @@ void
 preload_rest(int fd, const struct stat *status, const struct preload_hooks *hooks,
     struct preload *result)
 {
-	struct job job = { fd, status, hooks, result };
-	uint64_t length = (uint64_t)status->st_size;
+	struct job job = { .fd = fd, .status = status, .hooks = hooks, .result = result };
 
-	load_gaps(&job, 0, length);
-	finish(&job, 0, length);
+	load(&job, 0, (uint64_t)status->st_size, true);
+	finish(&job, 0, (uint64_t)status->st_size);
+}
+
+void
+preload_look(int fd, const struct stat *status, uint64_t offset, uint64_t length,
+    struct preload *result)
+{
+	struct job job = { .fd = fd, .status = status, .result = result };
+
+	*result = (struct preload){ .why = RESIDENCY_KNOWN };
+	if (length > 0)
+		measure_before(&job, offset, length);
+	result->resident = result->already;
+	if (result->already < length)
+		result->holes = holes_sum(fd, offset, length);
+}
+
+void
+preload_add(struct preload *sum, const struct preload *part)
+{
+	sum->already += part->already;
+	sum->resident += part->resident;
+	sum->holes += part->holes;
+	sum->skipped += part->skipped;
+	sum->read += part->read;
+	if (!sum->error)
+		sum->error = part->error;
+	if (sum->why == RESIDENCY_KNOWN) {
+		sum->why = part->why;
+		sum->unmeasured = part->unmeasured;
+	}
 }

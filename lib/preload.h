@@ -3,9 +3,11 @@
 #define HOTSET_PRELOAD_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "num.h"
 #include "residency.h"
 
 /* Brings a range of a file into the page cache, and measures what is there then. */
@@ -13,6 +15,10 @@
 struct preload_hooks {
 	/* Whether BYTES more may be brought in; NULL: always. */
 	bool (*admit)(uint64_t bytes, void *argument);
+
+	/* Called before each BYTES are read; may wait. False: read no more. NULL: at once. */
+	bool (*wait)(uint64_t bytes, void *argument);
+	uint64_t chunk; /* that many are best read at once, if not fewer; 0: as preload likes */
 
 	/* BYTES more were asked for; NULL: nobody wants to know. */
 	void (*asked)(uint64_t bytes, void *argument);
@@ -39,9 +45,16 @@ struct preload {
 void preload_range(int fd, const struct stat *status, uint64_t offset, uint64_t length,
     const struct preload_hooks *hooks, struct preload *result);
 
+/* Adds what is known of another range of the file to SUM, which is zeroed at first. */
+void preload_add(struct preload *sum, const struct preload *part);
+
 /* Goes on with a whole file that was admitted, of which some did not come: reads that, and
  * measures. RESULT is what is known of it so far. */
 void preload_rest(int fd, const struct stat *status, const struct preload_hooks *hooks,
+    struct preload *result);
+
+/* What is there of it only, and reads nothing: all that is missing stays so. Thread-safe. */
+void preload_look(int fd, const struct stat *status, uint64_t offset, uint64_t length,
     struct preload *result);
 
 #endif

@@ -19,11 +19,11 @@ void
 progress_begin(struct progress *progress, uint64_t total, bool off)
 {
 	progress->on = !off && isatty(STDERR_FILENO);
-	progress->start = stop_now();
+	atomic_init(&progress->start, stop_now());
 	progress->total = total;
 	progress->what = NULL;
 	atomic_init(&progress->done, 0);
-	atomic_init(&progress->next, progress->start + FIRST);
+	atomic_init(&progress->next, atomic_load(&progress->start) + FIRST);
 	atomic_init(&progress->shown, false);
 	pthread_mutex_init(&progress->lock, NULL);
 }
@@ -70,10 +70,10 @@ describe_bytes(const struct progress *progress, char *line, size_t size, uint64_
 }
 
 static void
-show(struct progress *progress, uint64_t now)
+show(struct progress *progress)
 {
-	uint64_t done = atomic_load(&progress->done);
-	double rate = (double)done * NSEC / (double)(now - progress->start);
+	uint64_t done = atomic_load(&progress->done), start = atomic_load(&progress->start);
+	double rate = (double)done * NSEC / (double)(stop_now() - start);
 	char line[128];
 
 	if (progress->what)
@@ -98,9 +98,15 @@ progress_add(struct progress *progress, uint64_t more)
 		return;
 	if (now >= atomic_load(&progress->next)) {
 		atomic_store(&progress->next, now + EVERY);
-		show(progress, now);
+		show(progress);
 	}
 	pthread_mutex_unlock(&progress->lock);
+}
+
+void
+progress_rest(struct progress *progress, uint64_t nanoseconds)
+{
+	atomic_fetch_add(&progress->start, nanoseconds);
 }
 
 void

@@ -14,9 +14,9 @@
  */
 struct progress {
 	bool on;
-	uint64_t start;           /* stop_now */
 	uint64_t total;           /* to do, 0: unknown, so no time left is told */
 	const char *what;         /* that is counted; NULL: bytes */
+	atomic_ullong start;      /* stop_now, later by what was spent waiting */
 	atomic_ullong done, next; /* so far; when to write again */
 	atomic_bool shown;
 	pthread_mutex_t lock;
@@ -31,6 +31,10 @@ uint64_t progress_sizes(char *const paths[], size_t count);
 
 /* So many more are done. Thread-safe. */
 void progress_add(struct progress *progress, uint64_t more);
+
+/* For so many nanoseconds nothing was done on purpose: they are no part of the rate.
+ * Thread-safe. */
+void progress_rest(struct progress *progress, uint64_t nanoseconds);
 
 /* Takes the line away, before a message or at the end. Thread-safe. */
 void progress_clear(struct progress *progress);

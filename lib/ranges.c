@@ -29,6 +29,34 @@ ranges_add(struct ranges *ranges, uint64_t offset, uint64_t length)
 	return 0;
 }
 
+static int
+by_offset(const void *a, const void *b)
+{
+	const struct num_range *one = a, *other = b;
+
+	return (one->offset > other->offset) - (one->offset < other->offset);
+}
+
+void
+ranges_arrange(struct ranges *ranges)
+{
+	struct num_range *last = ranges->list;
+
+	if (!ranges->count)
+		return;
+	qsort(ranges->list, ranges->count, sizeof *ranges->list, by_offset);
+	for (size_t i = 1; i < ranges->count; i++) {
+		struct num_range *next = &ranges->list[i];
+		uint64_t end = last->offset + last->length;
+
+		if (next->offset > end)
+			*++last = *next;
+		else if (next->length > end - next->offset)
+			last->length = next->offset + next->length - last->offset;
+	}
+	ranges->count = (size_t)(last - ranges->list) + 1;
+}
+
 int
 ranges_missing(struct ranges *ranges, int fd, uint64_t offset, uint64_t length)
 {

@@ -16,6 +16,10 @@ struct ranges {
 /* Adds one behind the others; -1 with ENOMEM. */
 int ranges_add(struct ranges *ranges, uint64_t offset, uint64_t length);
 
+/* Puts parts that were added in any order, and may overlap, into that of the file: each byte
+ * is in one part at most. */
+void ranges_arrange(struct ranges *ranges);
+
 /*
  * Adds what is missing of LENGTH bytes from OFFSET of FD, or what is in memory, as mincore
  * sees it: only where residency_prove knows. 0, or -1 with errno as gaps_next.

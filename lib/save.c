@@ -9,6 +9,7 @@
 
 #include "diag.h"
 #include "fullpath.h"
+#include "heat.h"
 #include "ranges.h"
 
 static enum status
@@ -26,7 +27,7 @@ save_begin(struct save *save, const char *path)
 {
 	save->path = path;
 	save->folder = getcwd(NULL, 0);
-	heat_begin(&save->heat);
+	frames_begin(&save->frames);
 	return snapshot_create(&save->writer, path) < 0 ? fail(save) : STATUS_DONE;
 }
 
@@ -44,7 +45,7 @@ save_look(const struct save *save, const struct each_file *file, struct residenc
 	if (proved.method == RESIDENCY_UNKNOWN)
 		*residency = proved;
 	else if (ranges_present(&present, file->fd, file->offset, file->length) < 0 ||
-	    heat_split(&save->heat, file->fd, &present, ranges) < 0)
+	    heat_split(&save->frames, file->fd, &present, ranges) < 0)
 		result = -1;
 	ranges_free(&present);
 	return result;

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "each.h"
-#include "heat.h"
+#include "frames.h"
 #include "residency.h"
 #include "snapshot.h"
 #include "status.h"
@@ -16,7 +16,7 @@ struct save {
 	const char *path; /* NULL: none */
 	bool strangers;   /* names may not lead to the files: those that do not are left out */
 	char *folder;     /* that names are relative to */
-	struct heat heat;
+	struct frames frames;
 	struct snapshot_writer writer;
 };
 

@@ -254,15 +254,12 @@ begins(const struct snapshot_reader *reader, const char *word)
 	return strncmp(reader->line, word, length) == 0 && reader->line[length] == '\t';
 }
 
-int
-snapshot_open(struct snapshot_reader *reader, const char *path)
+/* The first line, and the one behind it. */
+static int
+read_title(struct snapshot_reader *reader)
 {
-	int got;
+	int got = read_line(reader);
 
-	*reader = (struct snapshot_reader){ .stream = fopen(path, "re") };
-	if (!reader->stream)
-		return -1;
-	got = read_line(reader);
 	if (got < 0 && !reader->wrong)
 		return -1;
 	if (got <= 0 || strncmp(reader->line, TITLE, strlen(TITLE)) != 0)
@@ -270,6 +267,22 @@ snapshot_open(struct snapshot_reader *reader, const char *path)
 	if (strcmp(reader->line + strlen(TITLE), VERSION) != 0)
 		return refuse(reader, "a version of the format that is not known here");
 	return read_line(reader) < 0 ? -1 : 0;
+}
+
+int
+snapshot_open(struct snapshot_reader *reader, const char *path)
+{
+	*reader = (struct snapshot_reader){ .stream = fopen(path, "re") };
+	return reader->stream ? read_title(reader) : -1;
+}
+
+int
+snapshot_again(struct snapshot_reader *reader)
+{
+	if (fseek(reader->stream, 0, SEEK_SET) < 0)
+		return -1;
+	reader->number = reader->files = reader->bytes = 0;
+	return read_title(reader);
 }
 
 int

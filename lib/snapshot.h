@@ -82,6 +82,10 @@ struct snapshot_reader {
 /* Opens a snapshot, and reads its first line; -1 as snapshot_next. */
 int snapshot_open(struct snapshot_reader *reader, const char *path);
 
+/* Begins anew, with the same snapshot even where another has its name by now; -1 as
+ * snapshot_next, or with ESPIPE where it can be read only once. */
+int snapshot_again(struct snapshot_reader *reader);
+
 /*
  * Reads the next file: 1, 0 behind the last one of a whole snapshot, -1 with errno: EBADMSG
  * where it is none, for what reader->wrong says. What was read before is to be trusted only

@@ -111,7 +111,7 @@ check_minimum(struct survey *survey, const char *name)
 	bool known = !sum->unknown && !sum->errors && sum->pages != NUM_UNKNOWN;
 
 	survey->status = status_worse(survey->status,
-	    minimum_check(name, survey->min, known, sum->resident, sum->pages));
+	    minimum_check(name, "is", survey->min, known, sum->resident, sum->pages));
 }
 
 static void

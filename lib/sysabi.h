@@ -29,6 +29,10 @@ struct sysabi_statx {
 
 #define SYSABI_STATX_DAX 0x200000 /* attribute, Linux 5.8 */
 
+/* ioprio_set(2), for which no C library has a function or a header. */
+#define SYSABI_IOPRIO_WHO_PROCESS 1
+#define SYSABI_IOPRIO_IDLE        (3 << 13) /* the class; it has no levels */
+
 #define SYSABI_MADV_POPULATE_READ 22 /* Linux 5.14 */
 
 #endif

@@ -15,6 +15,7 @@ enum field {
 	F_FAILED,
 	F_SECONDS,
 	F_RATE,
+	F_MISSING,
 	FIELDS,
 };
 
@@ -38,12 +39,15 @@ static const struct out_field fields[FIELDS] = {
 	[F_SECONDS] = { "seconds", OUT_SECONDS, "warm_duration_seconds", false, "time taken" },
 	[F_RATE] = { "bytes_per_s", OUT_BYTES, "warm_read_bytes_per_second", false,
 	    "read_bytes / seconds; none where nothing was read" },
+	[F_MISSING] = { "missing_bytes", OUT_BYTES, "warm_missing_bytes", false,
+	    "size_bytes less already_bytes: what there was to do" },
 };
 
 static const struct out_column columns[] = {
 	{ F_FILES, "FILES", 8, false },
 	{ F_SIZE, "SIZE", 7, false },
 	{ F_ALREADY, "ALREADY", 7, false },
+	{ F_MISSING, "MISSING", 7, false },
 	{ F_READ, "READ", 7, false },
 	{ F_RESIDENT, "RESIDENT", 8, false },
 	{ F_RATIO, "PERCENT", 7, false },
@@ -79,8 +83,10 @@ tally_file(struct tally *tally, const struct each_file *file)
 	if (result->end && preload->why == RESIDENCY_KNOWN) {
 		single.size = file->length;
 		single.already = preload->already;
+		single.missing = file->length - preload->already;
 		single.read = preload->read;
 		single.resident = preload->resident;
+		single.expected = file->length - preload->skipped - preload->holes;
 		single.holes = preload->holes;
 	}
 	tally_add(tally, &single);
@@ -103,8 +109,10 @@ tally_add(struct tally *tally, const struct tally *more)
 	tally->beyond |= more->beyond;
 	add_bytes(tally, &tally->size, more->size);
 	add_bytes(tally, &tally->already, more->already);
+	add_bytes(tally, &tally->missing, more->missing);
 	add_bytes(tally, &tally->read, more->read);
 	add_bytes(tally, &tally->resident, more->resident);
+	add_bytes(tally, &tally->expected, more->expected);
 	add_bytes(tally, &tally->holes, more->holes);
 	add_bytes(tally, &tally->skipped, more->skipped);
 	if (more->end && (!tally->end || more->start < tally->start))
@@ -129,6 +137,7 @@ tally_row(const struct tally *tally, const char *path, struct out *out)
 	if (known) {
 		values[F_SIZE] = out_number(tally->size);
 		values[F_ALREADY] = out_number(tally->already);
+		values[F_MISSING] = out_number(tally->missing);
 		values[F_READ] = out_number(tally->read);
 		values[F_RESIDENT] = out_number(tally->resident);
 		values[F_RATIO] = out_percent(tally->resident, tally->size);

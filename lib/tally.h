@@ -24,10 +24,11 @@ struct tally {
 	uint64_t skipped_files;
 
 	/* Bytes, of the files that could be measured. */
-	uint64_t size, already, read, resident;
-	uint64_t holes;   /* of tmpfs, which are not cached */
-	uint64_t skipped; /* of any file */
-	bool beyond;      /* a sum in bytes is more than 64 bits hold: none is known */
+	uint64_t size, already, missing, read, resident;
+	uint64_t expected; /* in memory, if all that is not skipped comes in */
+	uint64_t holes;    /* of tmpfs, which are not cached */
+	uint64_t skipped;  /* of any file */
+	bool beyond;       /* a sum in bytes is more than 64 bits hold: none is known */
 
 	uint64_t start, end; /* stop_now; end 0: nothing happened */
 };

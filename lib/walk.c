@@ -12,15 +12,18 @@
 #include "listing.h"
 
 #define BUFFER_SIZE 32768
+#define PLACED_SIZE (2U << 20) /* bytes of entries that are put in the order of inodes */
 #define TYPE(mode)  (((mode)&S_IFMT) >> 12) /* as d_type */
 
 struct walk_level {
 	struct folder *folder; /* NULL while closed */
 	uint64_t device, inode;
 	size_t path_length;
-	int64_t position;  /* after the last entry that was looked at */
-	char *sorted;      /* all its entries, NULL where they come as they are read */
+	int64_t
+	    position; /* where to go on reading: after the last entry that was looked at, or read */
+	char *sorted; /* entries in an order; NULL where they come as they are read */
 	size_t at, filled; /* in its entries */
+	bool failed;       /* no more of it can be read */
 	bool by_link;      /* its ".." is not the level above */
 };
 
@@ -255,25 +258,38 @@ pop(struct walk *walk)
 	if (walk->depth && !level->folder && reopen(level, below->folder) < 0) {
 		report_level(walk, level, errno);
 		level->at = level->filled; /* what is left of it cannot be opened */
-	} else if (walk->depth && level->filled == 0)
+	} else if (walk->depth && (level->sorted || level->filled == 0))
 		lseek(folder_fd(level->folder), level->position, SEEK_SET);
 	folder_release(below->folder);
+}
+
+/* Entries of the deepest level in an order: all, or so many as may be. */
+static int
+read_sorted(const struct walk *walk, struct walk_level *level)
+{
+	enum listing_order order = walk->in_order ? LISTING_BY_NAME : LISTING_BY_INODE;
+	size_t limit = walk->in_order ? SIZE_MAX : PLACED_SIZE;
+
+	free(level->sorted);
+	return listing_sorted(folder_fd(level->folder), order, limit, &level->sorted,
+	    &level->filled, &level->position);
 }
 
 /* Reads entries of the deepest level; false where there are no more. */
 static bool
 refill(struct walk *walk, struct walk_level *level, char *buffer)
 {
-	long n = 0;
+	long n;
 
 	level->at = level->filled = 0;
-	if (!level->folder || level->sorted)
+	if (!level->folder || level->failed)
 		return false;
-	if (walk->in_order)
-		n = listing_sorted(folder_fd(level->folder), &level->sorted, &level->filled);
+	if (walk->in_order || walk->by_place)
+		n = read_sorted(walk, level);
 	else if ((n = listing_read(folder_fd(level->folder), buffer, BUFFER_SIZE)) > 0)
 		level->filled = (size_t)n;
-	if (n < 0)
+	level->failed = n < 0;
+	if (level->failed)
 		report_level(walk, level, errno);
 	return level->filled > 0;
 }
@@ -297,7 +313,8 @@ run(struct walk *walk)
 		}
 		entry = (const void *)((level->sorted ? level->sorted : buffer) + level->at);
 		level->at += entry->size;
-		level->position = entry->position;
+		if (!level->sorted)
+			level->position = entry->position;
 		look(walk, entry);
 	}
 }

@@ -26,11 +26,17 @@ struct walk_entry {
 	struct folder *folder; /* that the name is relative to */
 	size_t depth;          /* folders between the operand and it, the operand's too */
 	int error;             /* ESPIPE: an operand that is no file, folder or block device */
+
+	/* Of what each_named is told: as in each_file. */
+	const struct num_range *parts;
+	size_t part_count;
+	const void *note;
 };
 
 struct walk {
 	const struct select *select;
 	bool in_order; /* of the names in each folder: takes memory for those of one */
+	bool by_place; /* as files lie on the disk, roughly: of so many names as 2 MiB hold */
 	void *argument;
 
 	/* Takes an entry. */

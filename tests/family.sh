@@ -61,7 +61,11 @@ budget() {
 	case $tool in
 	hitratio) echo 409600 ;;
 	# four ways to report, snapshots, and the files of processes
-	resident) echo 139264 ;;
+	resident) echo 147456 ;;
+	# four ways to be told what to load; and it evicts, and tells why what stayed did
+	warm) echo 180224 ;;
+	# it loads before it pins
+	lock) echo 131072 ;;
 	*) echo 122880 ;;
 	esac
 }

@@ -78,6 +78,11 @@ run() {
 	err=$(cat "$TMP/.err")
 }
 
+# on_terminal COMMAND: prints what the shell's COMMAND writes to a terminal
+on_terminal() {
+	script -qec "$1" /dev/null </dev/null | tr -d '\r'
+}
+
 # value FIELD [RECORD]: of the record with that number in $out, which is kv; the first unless told
 value() {
 	printf '%s\n' "$out" | awk -v field="$1" -v number="${2:-1}" -v RS= -F '\n' '

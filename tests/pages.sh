@@ -76,8 +76,3 @@ with() {
 	done
 	out="pages $before then $after, not $wanted_map, after $try tries"
 }
-
-# on_terminal COMMAND: prints what the shell's COMMAND writes to a terminal
-on_terminal() {
-	script -qec "$1" /dev/null </dev/null | tr -d '\r'
-}

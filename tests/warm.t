@@ -149,7 +149,7 @@ is "a list" "$(figures)" "3 $((12 * page)) 0 $((12 * page)) $((12 * page)) 0 0 0
 
 run "$warm" tree large
 is "text: a row for each operand, and the total" \
-	"$(printf '%s\n' "$out" | awk 'NR > 1 { print $1, $6, $NF }')" "3 100.00% tree
+	"$(printf '%s\n' "$out" | awk 'NR > 1 { print $1, $7, $NF }')" "3 100.00% tree
 1 100.00% large
 4 100.00% total"
 run "$warm" -v -f tsv tree
@@ -192,11 +192,13 @@ is "more than all" "$status" 3
 run "$warm" -0 large
 is "-0 without a list" "$status" 3
 
-for call in pread64=EIO fadvise64 cachestat cachestat=EPERM; do
+for call in 'sendfile=EIO pread64=EIO' sendfile sendfile=EIO madvise fadvise64 cachestat \
+	cachestat=EPERM; do
 	cold large small
-	run "$enosys" "$call" -- "$warm" -f kv large small
+	# shellcheck disable=SC2086 # several calls
+	run "$enosys" $call -- "$warm" -f kv large small
 	case $call in
-	pread64=EIO) like "$call is an error" "$status:$err" "[12]:*large: I/O error*" ;;
+	*pread64=EIO) like "$call is an error" "$status:$err" "[12]:*large: I/O error*" ;;
 	*) is "without $call" "$status:$err:$("$pages" large) $("$pages" small)" "0::701/701 4/4" ;;
 	esac
 done

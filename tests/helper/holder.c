@@ -4,6 +4,9 @@
  *                         that it began in, and waits for a signal to end it
  *   open FILE        has it open to read
  *   map FILE         has it mapped, and not open
+ *   use FILE         has its first page mapped, and has read it; nor is it open
+ *   spread FILE      the same of one page in each 16 MiB
+ *   lock FILE        has its first page locked
  *   unlink FILE
  *   memfd NAME       has a page of memory open, written
  *   shm              has a page of SysV shared memory mapped, written
@@ -29,6 +32,7 @@
 #include <unistd.h>
 
 static int start, events = -1;
+static volatile char used;
 
 static void
 die(const char *what)
@@ -45,13 +49,31 @@ need(int result, const char *what)
 	return result;
 }
 
-static void
+static char *
 map(const char *file)
 {
 	int fd = need(open(file, O_RDONLY), file);
+	char *address = mmap(NULL, 1, PROT_READ, MAP_SHARED, fd, 0);
 
-	if (mmap(NULL, 1, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED)
+	if (address == MAP_FAILED)
 		die(file);
+	close(fd);
+	return address;
+}
+
+static void
+spread(const char *file)
+{
+	int fd = need(open(file, O_RDONLY), file);
+	off_t size = lseek(fd, 0, SEEK_END);
+
+	for (off_t at = 0; at < size; at += 16 << 20) {
+		char *address = mmap(NULL, 1, PROT_READ, MAP_SHARED, fd, at);
+
+		if (address == MAP_FAILED)
+			die(file);
+		used = *(volatile char *)address;
+	}
 	close(fd);
 }
 
@@ -150,6 +172,12 @@ act(const char *what, char *argument)
 		need(open(argument, O_RDONLY), argument);
 	else if (strcmp(what, "map") == 0)
 		map(argument);
+	else if (strcmp(what, "use") == 0)
+		used = *(volatile char *)map(argument);
+	else if (strcmp(what, "spread") == 0)
+		spread(argument);
+	else if (strcmp(what, "lock") == 0)
+		need(mlock(map(argument), 1), argument);
 	else if (strcmp(what, "unlink") == 0)
 		need(unlink(argument), argument);
 	else if (strcmp(what, "memfd") == 0)

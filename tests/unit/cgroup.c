@@ -104,7 +104,8 @@ test_budget(void)
 	struct num_share share = BUDGET_NO_SHARE;
 	struct budget budget;
 	uint64_t bytes;
-	char words[BUDGET_WORDS];
+	unsigned long page = (unsigned long)sysconf(_SC_PAGESIZE);
+	char words[BUDGET_WORDS], zones[128];
 
 	ok(budget_read(tree, &budget) == 0, "a budget in version 2");
 	ok(budget.whole == 512 * M && budget.whole_group, "the whole is the lowest limit");
@@ -127,6 +128,21 @@ test_budget(void)
 	ok(budget.whole == 4096 * M && !budget.whole_group, "the whole is RAM");
 	ok(budget.room == (1024 + 512 - 128) * M && !budget.room_group,
 	    "room: free and idle, less 1/32 of RAM");
+	budget_free(&budget);
+	snprintf(zones, sizeof zones, "  pages free 5\n        high     %lu\n",
+	    (32UL << 20) / page);
+	put("/proc/zoneinfo", zones);
+	ok(budget_read(tree, &budget) == 0 && budget.room == (1024 + 512 - 128) * M,
+	    "which is more than the kernel keeps free, and 1/64");
+	budget_free(&budget);
+	snprintf(zones, sizeof zones, "  pages free 5\n        high     %lu\n",
+	    (512UL << 20) / page);
+	put("/proc/zoneinfo", zones);
+	ok(budget_read(tree, &budget) == 0 && budget.room == (1024 + 512 - 512 - 64) * M,
+	    "unless it was told to keep more");
+	budget_free(&budget);
+	put("/proc/zoneinfo", "        high     99999999999\n");
+	ok(budget_read(tree, &budget) == 0 && budget.room == 0, "or all of it");
 	budget_free(&budget);
 
 	begin_tree("none");

@@ -9,6 +9,7 @@
 
 #include "stop.h"
 #include "tap.h"
+#include "walk.h"
 
 struct result {
 	char worked;
@@ -118,6 +119,93 @@ found(void)
 	ok(operands == 2, "all of them");
 }
 
+#define PARTS 5000 /* more than a batch takes at a time */
+
+static void
+name(size_t operand, struct each_run *run, void *argument)
+{
+	static struct num_range many[PARTS];
+	const char *path = ((char **)argument)[0];
+	struct num_range two[] = { { 1, 2 }, { 10, UINT64_MAX } };
+	uint64_t note = 7;
+	struct walk_entry entry = { .path = path,
+		.length = strlen(path),
+		.parts = two,
+		.part_count = 2,
+		.note = &note };
+
+	(void)operand;
+	each_named(run, &entry);
+	two[0] = two[1] = (struct num_range){ 0, 0 };
+	note = 8; /* both are copied */
+	for (size_t i = 0; i < PARTS; i++)
+		many[i] = (struct num_range){ 2 * i, 1 };
+	entry.parts = many;
+	entry.part_count = PARTS;
+	each_named(run, &entry);
+	each_cut(run);
+	entry = (struct walk_entry){ .path = path, .length = strlen(path) };
+	each_named(run, &entry);
+	entry = (struct walk_entry){ .path = "/dev/null", .length = 9, .note = &note };
+	each_named(run, &entry);
+	entry.error = EXDEV;
+	each_named(run, &entry);
+}
+
+/* The sum of what is to be worked on. */
+static void
+add_up(struct each_file *file, void *argument)
+{
+	(void)argument;
+	for (size_t i = 0; i < file->part_count; i++)
+		*(uint64_t *)file->result += file->parts[i].length;
+}
+
+static void
+compare(const struct each_file *file, void *argument)
+{
+	uint64_t sum = *(uint64_t *)file->result, size = (uint64_t)file->status.st_size,
+		 note = file->note ? *(const uint64_t *)file->note : 0;
+	size_t *number = &((size_t *)argument)[1];
+
+	switch (++*number) {
+	case 1:
+		ok(sum == file->length && sum == 2 + size - 10 && file->offset == 1 && note == 7,
+		    "parts are clipped to the file");
+		break;
+	case 2:
+		ok(sum == PARTS && file->length == sum && note == 8, "many parts");
+		break;
+	case 3:
+		ok(!file->parts && !file->note && file->offset == 0 && file->length == size,
+		    "a whole file");
+		break;
+	case 4:
+		ok(file->error == ESPIPE && note == 8, "what is none is not opened, and told");
+		break;
+	default:
+		ok(file->error == EXDEV, "what has failed already");
+	}
+}
+
+static void
+named(char *program)
+{
+	struct select select = SELECT_ALL;
+	char *names[] = { program, NULL };
+	struct each each = {
+		.select = &select,
+		.result_size = sizeof(uint64_t),
+		.note_size = sizeof(uint64_t),
+		.find = name,
+		.work = add_up,
+		.report = compare,
+		.argument = names,
+	};
+
+	ok(each_run(&each, names, 1) == 0 && (size_t)names[1] == 5, "files that are named");
+}
+
 static atomic_int state; /* 1: in work, 2: it may go on, 3: it does */
 
 static void
@@ -177,6 +265,7 @@ main(int argc, char **argv)
 	(void)argc;
 	results(argv[0]);
 	found();
+	named(argv[0]);
 	hung(argv[0]);
 	failed = tap_done();
 	fflush(stdout);

@@ -19,7 +19,7 @@ piped(int *fd, char end)
 	if (pipe(ends) < 0)
 		exit(99);
 	*fd = ends[1];
-	return (struct list){ .fd = ends[0], .end = end };
+	return (struct list){ .fd = ends[0], .end = end, .limit = PATH_MAX };
 }
 
 static void

@@ -82,15 +82,55 @@ test_missing(void)
 	ok(info.total == MEMINFO_UNKNOWN, "then all is unknown");
 }
 
+/* Reads TEXT as if it were /proc/zoneinfo. */
+static uint64_t
+kept_free(const char *text)
+{
+	char path[] = "/tmp/hotset-zones.XXXXXX";
+	int fd = mkstemp(path);
+	uint64_t result = 1;
+
+	if (fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text))
+		result = meminfo_kept_free(path);
+	close(fd);
+	unlink(path);
+	return result;
+}
+
+static void
+test_zones(void)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+
+	ok(kept_free(
+	       "Node 0, zone      DMA\n  pages free     3840\n        min      13\n"
+	       "        high     19\n  pagesets\n    cpu: 0\n              high:  5\n"
+	       "              high_min: 8\nNode 0, zone   Normal\n        high     22056\n") ==
+		(19 + 22056) * page,
+	    "the high watermarks of zones, not of processors");
+	ok(kept_free("        high     x\n") == MEMINFO_UNKNOWN, "no number");
+	ok(kept_free("        high     -1\n        high     5\n") == MEMINFO_UNKNOWN, "a sign");
+	ok(kept_free("        high     18446744073709551614\n        high     5\n") ==
+		MEMINFO_UNKNOWN,
+	    "a sum that is too large");
+	ok(kept_free("        high     9223372036854775807\n") == MEMINFO_UNKNOWN,
+	    "too many bytes");
+	ok(kept_free("") == MEMINFO_UNKNOWN, "no zone is not 0");
+	ok(meminfo_kept_free("/nonexistent") == MEMINFO_UNKNOWN, "no file");
+}
+
 int
 main(void)
 {
 	struct meminfo info;
+	uint64_t kept = meminfo_kept_free(MEMINFO_ZONES);
 
 	test_recorded();
 	test_missing();
+	test_zones();
 	ok(meminfo_read(MEMINFO_PATH, &info) == 0 && info.total != MEMINFO_UNKNOWN &&
 		info.free < info.total,
 	    "this machine's own");
+	ok(kept != MEMINFO_UNKNOWN && kept < info.total / 4, "and what it keeps free");
 	return tap_done();
 }

@@ -126,6 +126,13 @@ round_trip(void)
 	ok(strcmp(file->path, "/b") == 0 && file->seconds == INT64_MAX && file->ranges.count == 0,
 	    "which has no ranges");
 	ok(snapshot_next(&reader) == 0, "the end");
+	unlink(path);
+	ok(snapshot_again(&reader) == 0 && snapshot_next(&reader) == 1,
+	    "it begins anew, without name");
+	is(file->path, sample.path, "with the first");
+	ok(snapshot_again(&reader) == 0 && snapshot_next(&reader) == 1 &&
+		snapshot_next(&reader) == 1 && snapshot_next(&reader) == 0,
+	    "and from the middle");
 	snapshot_close(&reader);
 }
 

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "device.h"
+
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "mounts.h"
+
+#define USUAL_AHEAD (128U << 10) /* VM_READAHEAD_PAGES */
+
+/* linux/magic.h has some of them only, and which depends on its version. */
+#define NFS_MAGIC    0x6969
+#define CIFS_MAGIC   0xff534d42
+#define SMB2_MAGIC   0xfe534d42
+#define CEPH_MAGIC   0x00c36400
+#define LUSTRE_MAGIC 0x0bd00bd0
+#define P9_MAGIC     0x01021997
+#define FUSE_MAGIC   0x65735546
+
+/* A number that sysfs has of a disk; OTHERWISE where it has none. */
+static uint64_t
+number_of(const char *folder, const char *name, uint64_t otherwise)
+{
+	char path[PATH_MAX], text[32], *end;
+	uint64_t value;
+	ssize_t n;
+	int fd;
+
+	if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
+		return otherwise;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return otherwise;
+	n = read(fd, text, sizeof text - 1);
+	close(fd);
+	if (n <= 0)
+		return otherwise;
+	text[n] = '\0';
+	value = strtoull(text, &end, 10);
+	return end == text ? otherwise : value;
+}
+
+/* Disks of virtual machines say that they rotate, as nobody told them what they lie on. */
+static bool
+is_virtual(const char *folder)
+{
+	char target[PATH_MAX], *name;
+	ssize_t n = readlink(folder, target, sizeof target - 1);
+
+	if (n <= 0)
+		return false;
+	target[n] = '\0';
+	name = basename(target);
+	return strncmp(name, "vd", 2) == 0 || strncmp(name, "xvd", 3) == 0;
+}
+
+void
+device_look(const char *root, dev_t number, struct device *device)
+{
+	char disk[PATH_MAX], queue[PATH_MAX + 16];
+	uint64_t request;
+
+	*device = (struct device){ .ahead = USUAL_AHEAD, .call = USUAL_AHEAD };
+	if (snprintf(disk, sizeof disk, "%s/sys/dev/block/%u:%u", root, major(number),
+		minor(number)) >= (int)sizeof disk)
+		return;
+	snprintf(queue, sizeof queue, "%s/queue", disk);
+	if (access(queue, F_OK) < 0) /* of a partition it is the disk's */
+		snprintf(queue, sizeof queue, "%s/../queue", disk);
+	if (access(queue, F_OK) < 0)
+		return;
+	device->kind = DEVICE_DISK;
+	device->seeks = number_of(queue, "rotational", 0) == 1 && !is_virtual(disk);
+	device->ahead = number_of(queue, "read_ahead_kb", USUAL_AHEAD >> 10) << 10;
+	device->requests = number_of(queue, "nr_requests", 0);
+	request = number_of(queue, "max_sectors_kb", 0) << 10;
+	device->call = request > device->ahead ? request : device->ahead;
+}
+
+/* The number of the mount that FD is on, as /proc/self/mountinfo has it; -1: not known. */
+static long
+mount_of(int fd)
+{
+	static const char field[] = "mnt_id:";
+	char path[48], line[64];
+	long number = -1;
+	FILE *stream;
+
+	snprintf(path, sizeof path, "/proc/self/fdinfo/%d", fd);
+	stream = fopen(path, "re");
+	while (stream && number < 0 && fgets(line, sizeof line, stream))
+		if (strncmp(line, field, sizeof field - 1) == 0)
+			number = strtol(line + sizeof field - 1, NULL, 10);
+	if (stream)
+		fclose(stream);
+	return number;
+}
+
+/* The disk that a file system without one of its own number (btrfs) is mounted from; 0: none. */
+static dev_t
+source_of(int fd)
+{
+	struct mounts mounts;
+	struct mounts_entry *mount;
+	struct stat status = { 0 };
+	long number = mount_of(fd);
+
+	if (number < 0 || mounts_open("", &mounts) < 0)
+		return 0;
+	while ((mount = mounts_next(&mounts)))
+		if (mount->number == number) {
+			if (stat(mount->source, &status) < 0 || !S_ISBLK(status.st_mode))
+				status.st_rdev = 0;
+			break;
+		}
+	mounts_close(&mounts);
+	return status.st_rdev;
+}
+
+static bool
+is_remote(int fd)
+{
+	struct statfs status;
+
+	if (fstatfs(fd, &status) < 0)
+		return false;
+	switch ((uint32_t)status.f_type) {
+	case NFS_MAGIC:
+	case CIFS_MAGIC:
+	case SMB2_MAGIC:
+	case CEPH_MAGIC:
+	case LUSTRE_MAGIC:
+	case P9_MAGIC:
+	case FUSE_MAGIC:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void
+look_up(int fd, dev_t number, struct device *device)
+{
+	if (major(number) == 0)
+		number = source_of(fd);
+	device_look("", number, device);
+	if (device->kind == DEVICE_UNKNOWN && is_remote(fd))
+		device->kind = DEVICE_NETWORK;
+}
+
+struct device
+device_of(int fd, const struct stat *status)
+{
+	static _Thread_local struct {
+		bool known;
+		dev_t number;
+		struct device device;
+	} last;
+	dev_t number = S_ISBLK(status->st_mode) ? status->st_rdev : status->st_dev;
+
+	if (!last.known || last.number != number) {
+		look_up(fd, number, &last.device);
+		last.number = number;
+		last.known = true;
+	}
+	return last.device;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTSET_EVICTED_H
+#define HOTSET_EVICTED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "each.h"
+#include "evict.h"
+#include "out.h"
+
+/* What warm --evict did with a file, an operand or all: sums, and the row made of them. */
+
+/* What a worker leaves in each_file.result. */
+struct evicted_file {
+	struct evict evict;
+	uint64_t start, end; /* stop_now; end 0: never started */
+};
+
+struct evicted {
+	uint64_t files;             /* that could be opened */
+	uint64_t failed;            /* could not be opened, written back, dropped or measured */
+	uint64_t hidden, elsewhere; /* of these: we may not know; not in the page cache */
+	uint64_t left;              /* skipped, as others use them or may do so */
+
+	/* Bytes, of the files that could be measured. */
+	uint64_t size, already, evicted, resident, left_bytes;
+	uint64_t stayed[STAYED_REASONS];
+	bool beyond; /* a sum in bytes is more than 64 bits hold: none is known */
+
+	uint64_t start, end; /* stop_now; end 0: nothing happened */
+};
+
+extern const struct out_table evicted_table;
+
+void evicted_file(struct evicted *evicted, const struct each_file *file);
+void evicted_add(struct evicted *evicted, const struct evicted *more);
+
+/* Adds the row of PATH to OUT; as out_row. */
+int evicted_row(const struct evicted *evicted, const char *path, struct out *out);
+
+#endif

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "eviction.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "diag.h"
+#include "each.h"
+#include "num.h"
+#include "status.h"
+#include "stop.h"
+#include "unmeasured.h"
+
+#define BYTES(n) num_human(n, (char[NUM_HUMAN]){ 0 })
+
+static void
+worsen(struct eviction *eviction, enum status status)
+{
+	eviction->status = status_worse(eviction->status, status);
+}
+
+/* In a worker. */
+static void
+work(struct each_file *file, void *argument)
+{
+	struct eviction *eviction = argument;
+	struct evicted_file *result = file->result;
+
+	result->start = stop_now();
+	evict_range(&eviction->tools, file->fd, &file->status, file->offset, file->length,
+	    &result->evict);
+	result->end = stop_now();
+	file->error = result->evict.error ? result->evict.error : result->evict.unmeasured;
+	progress_add(&eviction->progress, file->length);
+}
+
+static const char *
+operand_name(const struct eviction *eviction, size_t operand)
+{
+	return operand < eviction->count ? eviction->operands[operand]
+					 : eviction->select->files_from;
+}
+
+static void
+put_row(struct eviction *eviction, const char *path, const struct evicted *evicted)
+{
+	progress_clear(&eviction->progress);
+	if (!eviction->out_error && evicted_row(evicted, path, &eviction->out) < 0)
+		eviction->out_error = errno;
+}
+
+static void
+report_error(struct eviction *eviction, const struct each_file *file)
+{
+	const struct evicted_file *result = file->result;
+
+	progress_clear(&eviction->progress);
+	if (result->end && result->evict.error)
+		diag_error("%s: cannot be written back or dropped: %s", file->path,
+		    each_error(file));
+	else
+		diag_error("%s: %s", file->path, each_error(file));
+	worsen(eviction, STATUS_PART);
+}
+
+static void
+note_left(struct eviction *eviction, const struct each_file *file)
+{
+	const struct evicted_file *result = file->result;
+
+	if (!result->end || result->evict.left == INUSE_FREE)
+		return;
+	if (left_add(&eviction->left, file, result->evict.left) < 0)
+		diag_file(file->path, errno);
+	worsen(eviction, STATUS_PART);
+}
+
+/* In order, in the main thread. */
+static void
+report(const struct each_file *file, void *argument)
+{
+	struct eviction *eviction = argument;
+	struct evicted single = { 0 };
+
+	eviction->operand = file->operand;
+	if (file->error)
+		report_error(eviction, file);
+	note_left(eviction, file);
+	evicted_file(&single, file);
+	evicted_add(&eviction->current, &single);
+	/* an operand that is a file gets its row anyway */
+	if (!eviction->each_file || !single.files ||
+	    strcmp(file->path, operand_name(eviction, file->operand)) == 0)
+		return;
+	put_row(eviction, file->path, &single);
+}
+
+static void
+operand_done(size_t operand, const char *name, void *argument)
+{
+	struct eviction *eviction = argument;
+	struct evicted *current = &eviction->current;
+
+	(void)operand;
+	if (current->files || !current->failed) {
+		eviction->worked = true;
+		put_row(eviction, name, current);
+	}
+	progress_clear(&eviction->progress);
+	if (unmeasured_explain(name, current->files, current->hidden, current->elsewhere))
+		worsen(eviction, STATUS_PART);
+	evicted_add(&eviction->all, current);
+	*current = (struct evicted){ 0 };
+}
+
+/* What stayed of the files that were not left, a line for each reason. */
+static void
+explain_stayed(struct eviction *eviction)
+{
+	static const char *const words[STAYED_REASONS] = {
+		[STAYED_UNKNOWN] = "it is not known why (root may find out), or something else "
+				   "holds them at this moment",
+		[STAYED_TMPFS] = "memory is where tmpfs and ramfs keep their files",
+		[STAYED_EDGE] = "their page, or large folio, reaches out of --range, and is kept "
+				"as a whole",
+		[STAYED_LOCKED] = "a process has them locked",
+		[STAYED_MAPPED] = "a process has them mapped",
+		[STAYED_DIRTY] = "they are dirty still, or under writeback",
+	};
+
+	if (eviction->all.beyond) {
+		diag_error("the sizes add up to more than 2^64 bytes: no sum can be told");
+		worsen(eviction, STATUS_PART);
+		return;
+	}
+	for (int i = 0; i < STAYED_REASONS; i++) {
+		unsigned long long bytes = eviction->all.stayed[i];
+
+		if (!bytes || (i == STAYED_UNKNOWN && stop_asked()))
+			continue;
+		diag_error("%s (%llu bytes) stayed in memory: %s", BYTES(bytes), bytes, words[i]);
+		worsen(eviction, STATUS_PART);
+	}
+}
+
+/* After the walk: what is missing of the report, and how it went. */
+static int
+finish(struct eviction *eviction)
+{
+	bool stopped = stop_asked() != 0;
+	const struct evicted *current = &eviction->current;
+
+	if (stopped && (current->files || current->failed))
+		operand_done(eviction->operand, operand_name(eviction, eviction->operand),
+		    eviction);
+	if (eviction->out.format == OUT_TEXT &&
+	    eviction->count + !!eviction->select->files_from > 1)
+		put_row(eviction, "total", &eviction->all);
+	if (!eviction->out_error && out_finish(&eviction->out, !stopped && eviction->worked) < 0)
+		eviction->out_error = errno;
+	progress_clear(&eviction->progress);
+	left_explain(&eviction->left);
+	explain_stayed(eviction);
+	if (eviction->out_error) {
+		errno = eviction->out_error;
+		return out_explain(&eviction->out);
+	}
+	if (stop_asked() == SIGALRM)
+		diag_error("not done within the time allowed (--timeout)");
+	if (stopped)
+		worsen(eviction, STATUS_PART);
+	if (!eviction->worked && diag_errors())
+		worsen(eviction, STATUS_FAILED);
+	return stop_status(eviction->status);
+}
+
+int
+eviction_run(struct eviction *eviction)
+{
+	struct each each = {
+		.select = eviction->select,
+		.result_size = sizeof(struct evicted_file),
+		.workers = eviction->workers,
+		.work = work,
+		.report = report,
+		.operand_done = operand_done,
+		.argument = eviction,
+	};
+	const struct evict_how how = {
+		.force = eviction->force,
+		.once = !eviction->select->count_links,
+		.follow = eviction->select->follow,
+		.workers = eviction->workers,
+	};
+	bool plain = !eviction->select->files_from && eviction->select->range.length == UINT64_MAX;
+	uint64_t start = stop_now();
+	int result;
+
+	signal(SIGIO, SIG_IGN); /* see inuse_ask */
+	if (evict_begin(&eviction->tools, &how) < 0) {
+		diag_file("cannot start", errno);
+		return STATUS_FAILED;
+	}
+	progress_begin(&eviction->progress,
+	    plain ? progress_sizes(eviction->operands, eviction->count) : 0, eviction->quiet);
+	result = each_run(&each, eviction->operands, eviction->count);
+	progress_clear(&eviction->progress);
+	if (result < 0) {
+		diag_file(eviction->select->files_from ? eviction->select->files_from
+						       : "cannot start",
+		    errno);
+		return STATUS_FAILED;
+	}
+	if (result == 0) /* else a thread may be at work still */
+		evict_end(&eviction->tools);
+	eviction->all.start = start;
+	return finish(eviction);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTSET_EVICTION_H
+#define HOTSET_EVICTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "evict.h"
+#include "evicted.h"
+#include "left.h"
+#include "out.h"
+#include "progress.h"
+#include "select.h"
+
+/*
+ * What warm does with --evict: drops the selected files from the page cache, and reports what
+ * is there still, and why.
+ */
+struct eviction {
+	const struct select *select;
+	char **operands;
+	size_t count;
+	unsigned workers;
+	bool force;     /* files that others use as well */
+	bool each_file; /* has a row */
+	bool quiet;     /* no progress */
+	struct out out; /* open, and closed by the caller */
+
+	/* its own */
+	int out_error; /* errno of what failed in writing */
+	struct progress progress;
+	struct evict_tools tools;
+	struct left left;
+	size_t operand; /* that current is of */
+	struct evicted current, all;
+	bool worked; /* some operand did */
+	int status;
+};
+
+/* Evicts and reports; returns the exit status. */
+int eviction_run(struct eviction *eviction);
+
+#endif
