@@ -82,10 +82,11 @@ run(struct load *load, const struct opts_common *common)
 
 	if (status != STATUS_DONE)
 		return status;
-	if (out_open(&load->out, &tally_table, common->format, common->output, stdout) < 0)
-		return out_explain(&load->out);
-	status = load_run(load);
-	out_close(&load->out);
+	load->report.table = &tally_table;
+	status = report_open(&load->report, common, NULL);
+	if (status == STATUS_DONE)
+		status = load_run(load);
+	report_close(&load->report);
 	load_free(load);
 	return status;
 }
@@ -124,13 +125,13 @@ set_source(struct state *state, const char *option, const char **path, const str
 	struct load *load = &state->load;
 	const struct select *select = &state->options.select;
 
-	if (load->count || select->files_from)
+	if (load->report.count || select->files_from)
 		return opts_misuse("%s goes with neither PATH nor --files-from", option);
 	if (select->one_file_system)
 		return opts_misuse("%s goes without --one-file-system: no folder is walked",
 		    option);
-	load->operands = (char **)path;
-	load->count = 1;
+	load->report.operands = (char **)path;
+	load->report.count = 1;
 	load->source = source;
 	load->self = self;
 	return STATUS_DONE;
@@ -219,8 +220,8 @@ choose(struct state *state)
 	else if (opt->log)
 		status = choose_requests(state);
 	if (status == STATUS_DONE)
-		status = select_check(&opt->select, opt->common.format, load->operands,
-		    load->count);
+		status = select_check(&opt->select, opt->common.format, load->report.operands,
+		    load->report.count);
 	if (status == STATUS_DONE)
 		status = check_list(opt);
 	if (status == STATUS_DONE)
@@ -243,23 +244,20 @@ static int
 evict(struct state *state)
 {
 	struct eviction *eviction = &state->eviction;
-	const struct opts_common *common = &state->options.common;
 	const struct load *load = &state->load;
 	int status;
 
 	*eviction = (struct eviction){
 		.select = load->select,
-		.operands = load->operands,
-		.count = load->count,
+		.report = load->report,
 		.workers = load->workers,
 		.force = state->options.force,
-		.each_file = load->each_file,
-		.quiet = load->quiet,
 	};
-	if (out_open(&eviction->out, &evicted_table, common->format, common->output, stdout) < 0)
-		return out_explain(&eviction->out);
-	status = eviction_run(eviction);
-	out_close(&eviction->out);
+	eviction->report.table = &evicted_table;
+	status = report_open(&eviction->report, &state->options.common, NULL);
+	if (status == STATUS_DONE)
+		status = eviction_run(eviction);
+	report_close(&eviction->report);
 	return status;
 }
 
@@ -282,15 +280,17 @@ main(int argc, char **argv)
 		return status;
 	*load = (struct load){
 		.select = &opt->select,
-		.operands = argv + first,
-		.count = (size_t)(argc - first),
+		.report = {
+			.operands = argv + first,
+			.count = (size_t)(argc - first),
+			.list = opt->select.files_from,
+			/* in prom a label a file is too many */
+			.each_file = opt->common.verbose > 0 && opt->common.format != OUT_PROM,
+		},
 		.workers = opt->workers == NUM_UNKNOWN ? 0 : (unsigned)opt->workers,
 		.ranges = opt->ranges,
 		.share = opt->budget,
 		.min = opt->min,
-		/* in prom a label a file is too many */
-		.each_file = opt->common.verbose > 0 && opt->common.format != OUT_PROM,
-		.quiet = opt->common.quiet,
 		.dry_run = opt->dry_run,
 		.rate = opt->rate == NUM_UNKNOWN ? 0 : opt->rate,
 		.idle = opt->idle,

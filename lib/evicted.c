@@ -155,8 +155,8 @@ fill_in(const struct evicted *evicted, struct out_value *values)
 	values[F_SKIPPED] = out_number(evicted->left_bytes);
 }
 
-int
-evicted_row(const struct evicted *evicted, const char *path, struct out *out)
+void
+evicted_put(const struct evicted *evicted, const char *path, struct report *report)
 {
 	struct out_value values[FIELDS] = {
 		[F_PATH] = out_string(path),
@@ -170,5 +170,5 @@ evicted_row(const struct evicted *evicted, const char *path, struct out *out)
 		fill_in(evicted, values);
 	if (evicted->end)
 		values[F_SECONDS] = out_real((double)(evicted->end - evicted->start) / NSEC);
-	return out_row(out, values);
+	report_put(report, values, NULL);
 }

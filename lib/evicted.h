@@ -8,6 +8,7 @@
 #include "each.h"
 #include "evict.h"
 #include "out.h"
+#include "report.h"
 
 /* What warm --evict did with a file, an operand or all: sums, and the row made of them. */
 
@@ -36,7 +37,7 @@ extern const struct out_table evicted_table;
 void evicted_file(struct evicted *evicted, const struct each_file *file);
 void evicted_add(struct evicted *evicted, const struct evicted *more);
 
-/* Adds the row of PATH to OUT; as out_row. */
-int evicted_row(const struct evicted *evicted, const char *path, struct out *out);
+/* Puts the row of PATH. */
+void evicted_put(const struct evicted *evicted, const char *path, struct report *report);
 
 #endif

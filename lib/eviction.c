@@ -33,22 +33,7 @@ work(struct each_file *file, void *argument)
 	    &result->evict);
 	result->end = stop_now();
 	file->error = result->evict.error ? result->evict.error : result->evict.unmeasured;
-	progress_add(&eviction->progress, file->length);
-}
-
-static const char *
-operand_name(const struct eviction *eviction, size_t operand)
-{
-	return operand < eviction->count ? eviction->operands[operand]
-					 : eviction->select->files_from;
-}
-
-static void
-put_row(struct eviction *eviction, const char *path, const struct evicted *evicted)
-{
-	progress_clear(&eviction->progress);
-	if (!eviction->out_error && evicted_row(evicted, path, &eviction->out) < 0)
-		eviction->out_error = errno;
+	progress_add(&eviction->report.progress, file->length);
 }
 
 static void
@@ -56,7 +41,7 @@ report_error(struct eviction *eviction, const struct each_file *file)
 {
 	const struct evicted_file *result = file->result;
 
-	progress_clear(&eviction->progress);
+	progress_clear(&eviction->report.progress);
 	if (result->end && result->evict.error)
 		diag_error("%s: cannot be written back or dropped: %s", file->path,
 		    each_error(file));
@@ -90,11 +75,8 @@ report(const struct each_file *file, void *argument)
 	note_left(eviction, file);
 	evicted_file(&single, file);
 	evicted_add(&eviction->current, &single);
-	/* an operand that is a file gets its row anyway */
-	if (!eviction->each_file || !single.files ||
-	    strcmp(file->path, operand_name(eviction, file->operand)) == 0)
-		return;
-	put_row(eviction, file->path, &single);
+	if (single.files && report_has_row(&eviction->report, file->operand, file->path))
+		evicted_put(&single, file->path, &eviction->report);
 }
 
 static void
@@ -106,9 +88,9 @@ operand_done(size_t operand, const char *name, void *argument)
 	(void)operand;
 	if (current->files || !current->failed) {
 		eviction->worked = true;
-		put_row(eviction, name, current);
+		evicted_put(current, name, &eviction->report);
 	}
-	progress_clear(&eviction->progress);
+	progress_clear(&eviction->report.progress);
 	if (unmeasured_explain(name, current->files, current->hidden, current->elsewhere))
 		worsen(eviction, STATUS_PART);
 	evicted_add(&eviction->all, current);
@@ -151,22 +133,18 @@ finish(struct eviction *eviction)
 {
 	bool stopped = stop_asked() != 0;
 	const struct evicted *current = &eviction->current;
+	int status;
 
 	if (stopped && (current->files || current->failed))
-		operand_done(eviction->operand, operand_name(eviction, eviction->operand),
-		    eviction);
-	if (eviction->out.format == OUT_TEXT &&
-	    eviction->count + !!eviction->select->files_from > 1)
-		put_row(eviction, "total", &eviction->all);
-	if (!eviction->out_error && out_finish(&eviction->out, !stopped && eviction->worked) < 0)
-		eviction->out_error = errno;
-	progress_clear(&eviction->progress);
+		operand_done(eviction->operand,
+		    report_operand(&eviction->report, eviction->operand), eviction);
+	if (report_has_total(&eviction->report))
+		evicted_put(&eviction->all, "total", &eviction->report);
+	status = report_end(&eviction->report, !stopped && eviction->worked);
 	left_explain(&eviction->left);
 	explain_stayed(eviction);
-	if (eviction->out_error) {
-		errno = eviction->out_error;
-		return out_explain(&eviction->out);
-	}
+	if (status != STATUS_DONE)
+		return status;
 	if (stop_asked() == SIGALRM)
 		diag_error("not done within the time allowed (--timeout)");
 	if (stopped)
@@ -194,7 +172,7 @@ eviction_run(struct eviction *eviction)
 		.follow = eviction->select->follow,
 		.workers = eviction->workers,
 	};
-	bool plain = !eviction->select->files_from && eviction->select->range.length == UINT64_MAX;
+	bool plain = !eviction->report.list && eviction->select->range.length == UINT64_MAX;
 	uint64_t start = stop_now();
 	int result;
 
@@ -203,14 +181,14 @@ eviction_run(struct eviction *eviction)
 		diag_file("cannot start", errno);
 		return STATUS_FAILED;
 	}
-	progress_begin(&eviction->progress,
-	    plain ? progress_sizes(eviction->operands, eviction->count) : 0, eviction->quiet);
-	result = each_run(&each, eviction->operands, eviction->count);
-	progress_clear(&eviction->progress);
+	eviction->report.progress.total = plain
+	    ? progress_sizes(eviction->report.operands, eviction->report.count)
+	    : 0;
+	eviction->report.progress.what = NULL;
+	result = each_run(&each, eviction->report.operands, eviction->report.count);
+	progress_clear(&eviction->report.progress);
 	if (result < 0) {
-		diag_file(eviction->select->files_from ? eviction->select->files_from
-						       : "cannot start",
-		    errno);
+		diag_file(eviction->report.list ? eviction->report.list : "cannot start", errno);
 		return STATUS_FAILED;
 	}
 	if (result == 0) /* else a thread may be at work still */

@@ -8,8 +8,7 @@
 #include "evict.h"
 #include "evicted.h"
 #include "left.h"
-#include "out.h"
-#include "progress.h"
+#include "report.h"
 #include "select.h"
 
 /*
@@ -18,17 +17,11 @@
  */
 struct eviction {
 	const struct select *select;
-	char **operands;
-	size_t count;
+	struct report report; /* open, and closed by the caller */
 	unsigned workers;
-	bool force;     /* files that others use as well */
-	bool each_file; /* has a row */
-	bool quiet;     /* no progress */
-	struct out out; /* open, and closed by the caller */
+	bool force; /* files that others use as well */
 
 	/* its own */
-	int out_error; /* errno of what failed in writing */
-	struct progress progress;
 	struct evict_tools tools;
 	struct left left;
 	size_t operand; /* that current is of */

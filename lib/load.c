@@ -56,7 +56,7 @@ asked(uint64_t bytes, void *argument)
 {
 	struct load *load = argument;
 
-	progress_add(&load->progress, bytes);
+	progress_add(&load->report.progress, bytes);
 }
 
 static bool
@@ -115,9 +115,9 @@ finish_file(struct load *load, struct each_file *file)
 	result->end = stop_now();
 	file->error = preload->error ? preload->error : preload->unmeasured;
 	if (load->dry_run)
-		progress_add(&load->progress, 1);
+		progress_add(&load->report.progress, 1);
 	else if (file->length > preload->read)
-		progress_add(&load->progress, file->length - preload->read);
+		progress_add(&load->report.progress, file->length - preload->read);
 }
 
 /* In a worker. */
@@ -171,20 +171,6 @@ work_together(struct each_file *const *files, size_t count, void *argument)
 		finish_file(load, files[i]);
 }
 
-static const char *
-operand_name(const struct load *load, size_t operand)
-{
-	return operand < load->count ? load->operands[operand] : load->select->files_from;
-}
-
-static void
-put_row(struct load *load, const char *path, const struct tally *tally)
-{
-	progress_clear(&load->progress);
-	if (!load->out_error && tally_row(tally, path, &load->out) < 0)
-		load->out_error = errno;
-}
-
 /* In order, in the main thread. */
 static void
 report(const struct each_file *file, void *argument)
@@ -195,8 +181,8 @@ report(const struct each_file *file, void *argument)
 
 	load->operand = file->operand;
 	tally_file(&single, file);
-	if (file->error || load->each_file)
-		progress_clear(&load->progress);
+	if (file->error || load->report.each_file)
+		progress_clear(&load->report.progress);
 	if (load->source && load->source->count)
 		told = !load->source->count(file, &single, load->self);
 	if (file->error && !told) {
@@ -204,11 +190,8 @@ report(const struct each_file *file, void *argument)
 		worsen(load, STATUS_PART);
 	}
 	tally_add(&load->current, &single);
-	/* an operand that is a file gets its row anyway */
-	if (!load->each_file || !single.end ||
-	    strcmp(file->path, operand_name(load, file->operand)) == 0)
-		return;
-	put_row(load, file->path, &single);
+	if (single.end && report_has_row(&load->report, file->operand, file->path))
+		tally_put(&single, file->path, &load->report);
 }
 
 static void
@@ -231,9 +214,9 @@ operand_done(size_t operand, const char *name, void *argument)
 	(void)operand;
 	if (current->files || !current->failed) {
 		load->worked = true;
-		put_row(load, name, current);
+		tally_put(current, name, &load->report);
 	}
-	progress_clear(&load->progress);
+	progress_clear(&load->report.progress);
 	if (unmeasured_explain(name, current->files, current->hidden, current->elsewhere))
 		worsen(load, STATUS_PART);
 	check_min(load, name, current);
@@ -323,15 +306,14 @@ static int
 finish(struct load *load)
 {
 	bool stopped = stop_asked() != 0;
+	int status;
 
 	if (stopped && (load->current.files || load->current.failed))
-		operand_done(load->operand, operand_name(load, load->operand), load);
+		operand_done(load->operand, report_operand(&load->report, load->operand), load);
 	load->all.end = stop_now();
-	if (load->out.format == OUT_TEXT && load->count + !!load->select->files_from > 1)
-		put_row(load, "total", &load->all);
-	if (!load->out_error && out_finish(&load->out, !stopped && load->worked) < 0)
-		load->out_error = errno;
-	progress_clear(&load->progress);
+	if (report_has_total(&load->report))
+		tally_put(&load->all, "total", &load->report);
+	status = report_end(&load->report, !stopped && load->worked);
 	manners_report(&load->manners);
 	if (load->dry_run)
 		explain_plan(load);
@@ -340,10 +322,8 @@ finish(struct load *load)
 	if (load->all.skipped)
 		explain_skipped(load);
 	explain_missing(load);
-	if (load->out_error) {
-		errno = load->out_error;
-		return out_explain(&load->out);
-	}
+	if (status != STATUS_DONE)
+		return status;
 	if (stop_asked() == SIGALRM)
 		diag_error("not done within the time allowed (--timeout)");
 	if (stopped)
@@ -360,12 +340,12 @@ tell_ignored(const struct load *load)
 	char name[IOPRIO_NAME];
 	struct stat status;
 
-	for (size_t i = 0; i < load->count; i++)
-		if (stat(load->operands[i], &status) == 0 &&
+	for (size_t i = 0; i < load->report.count; i++)
+		if (stat(load->report.operands[i], &status) == 0 &&
 		    ioprio_ignored(S_ISBLK(status.st_mode) ? status.st_rdev : status.st_dev, name))
 			diag_detail("%s: --idle does nothing there: the scheduler of its disk, %s, "
 				    "has no priorities",
-			    load->operands[i], name);
+			    load->report.operands[i], name);
 }
 
 /* Before there are threads and a budget. */
@@ -449,7 +429,8 @@ choose_workers(const struct load *load)
 	struct device device = { .kind = DEVICE_UNKNOWN };
 	struct stat status;
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
-	const char *sample = load->sample || !load->count ? load->sample : load->operands[0];
+	const char *sample = load->sample || !load->report.count ? load->sample
+								 : load->report.operands[0];
 	int fd = sample ? open(sample, O_PATH | O_CLOEXEC) : -1;
 
 	if (fd >= 0 && fstat(fd, &status) == 0)
@@ -482,23 +463,23 @@ load_run(struct load *load)
 		.operand_done = operand_done,
 		.argument = load,
 	};
-	bool plain = !load->source && !load->select->files_from &&
+	bool plain = !load->source && !load->report.list &&
 	    load->select->range.length == UINT64_MAX && !load->dry_run;
 	uint64_t start = stop_now();
 	int result, status;
 
-	progress_begin(&load->progress, plain ? progress_sizes(load->operands, load->count) : 0,
-	    load->quiet);
-	load->progress.what = load->dry_run ? "files looked at" : NULL;
-	if (manners_begin(&load->manners, load->rate, &load->progress) < 0) {
+	load->report.progress.total = plain
+	    ? progress_sizes(load->report.operands, load->report.count)
+	    : 0;
+	load->report.progress.what = load->dry_run ? "files looked at" : NULL;
+	if (manners_begin(&load->manners, load->rate, &load->report.progress) < 0) {
 		diag_error("%s", strerror(errno));
 		return STATUS_FAILED;
 	}
-	result = each_run(&each, load->operands, load->count);
-	progress_clear(&load->progress);
+	result = each_run(&each, load->report.operands, load->report.count);
+	progress_clear(&load->report.progress);
 	if (result < 0) {
-		diag_file(load->select->files_from ? load->select->files_from : "cannot start",
-		    errno);
+		diag_file(load->report.list ? load->report.list : "cannot start", errno);
 		return STATUS_FAILED;
 	}
 	load->all.start = start;

@@ -10,9 +10,8 @@
 #include "budget.h"
 #include "manners.h"
 #include "num.h"
-#include "out.h"
-#include "progress.h"
 #include "rangelist.h"
+#include "report.h"
 #include "select.h"
 #include "source.h"
 #include "tally.h"
@@ -27,24 +26,18 @@ struct load {
 	void *self;                  /* the source's */
 	bool ranges;                 /* the list of select has them (rangelist.h) */
 	const char *sample;          /* lies where its files do; NULL: not known */
-	char **operands;
-	size_t count;
-	unsigned workers; /* 0: as the device has it */
+	struct report report;        /* open, and closed by the caller */
+	unsigned workers;            /* 0: as the device has it */
 	struct num_share
 	    share;          /* of memory that may be brought in; BUDGET_NO_SHARE: what is free */
 	double min;         /* percent; below 0: no condition */
-	bool each_file;     /* has a row */
-	bool quiet;         /* no progress */
 	bool dry_run;       /* reads nothing */
 	uint64_t rate;      /* bytes a second; 0: as many as there are */
 	bool idle;          /* reads when nobody else does */
 	const char *cgroup; /* that pays; NULL: our own */
-	struct out out;     /* open, and closed by the caller */
 
 	/* its own */
 	struct rangelist list;
-	int out_error; /* errno of what failed in writing */
-	struct progress progress;
 	struct manners manners;
 	struct budget budget;
 	uint64_t allowed;   /* bytes that may be brought in */

@@ -64,6 +64,13 @@ report_operand(const struct report *report, size_t operand)
 }
 
 bool
+report_has_total(const struct report *report)
+{
+	return report->out.format == OUT_TEXT && !report->together &&
+	    report->count + (report->list != NULL) > 1;
+}
+
+bool
 report_is_operand(const struct report *report, size_t operand, const char *path)
 {
 	/* what a list names has no row by that */

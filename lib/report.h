@@ -15,7 +15,7 @@
 #include "status.h"
 
 /*
- * What resident writes: which operands and files have a row, in which order the rows come, with
+ * What resident and warm write: which operands and files have a row, in which order the rows come, with
  * which fields; and beside it a snapshot. What fails in writing is kept until the end.
  */
 
@@ -57,6 +57,9 @@ enum status report_choose(struct report *report, const struct report_choice *cho
 int report_open(struct report *report, const struct opts_common *common, const char *save);
 
 const char *report_operand(const struct report *report, size_t operand);
+
+/* Whether all operands together have a row: for people, as programs add up themselves. */
+bool report_has_total(const struct report *report);
 
 /* Whether PATH, found below an operand, is the operand itself. */
 bool report_is_operand(const struct report *report, size_t operand, const char *path);

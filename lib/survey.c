@@ -141,14 +141,6 @@ operand_done(size_t operand, const char *name, void *argument)
 		finish_operand(survey, operand);
 }
 
-/* For people: programs add up themselves. */
-static bool
-has_total(const struct report *report)
-{
-	return report->out.format == OUT_TEXT && !report->together &&
-	    report->count + (report->list != NULL) > 1;
-}
-
 /* Whether there is a row to come that no operand's end has brought. */
 static bool
 lacks_row(const struct survey *survey, bool stopped)
@@ -166,7 +158,7 @@ finish(struct survey *survey)
 
 	if (lacks_row(survey, stopped))
 		finish_operand(survey, survey->operand);
-	if (has_total(survey->report) && survey->view->total)
+	if (report_has_total(survey->report) && survey->view->total)
 		survey->view->total("total", &survey->all, survey->self);
 	status = report_end(survey->report, !stopped && survey->worked);
 	if (status != STATUS_DONE)

@@ -121,8 +121,8 @@ tally_add(struct tally *tally, const struct tally *more)
 		tally->end = more->end;
 }
 
-int
-tally_row(const struct tally *tally, const char *path, struct out *out)
+void
+tally_put(const struct tally *tally, const char *path, struct report *report)
 {
 	/* where no file could be measured, these figures are not 0 */
 	bool known = !tally->beyond && (tally->size > 0 || tally->failed == 0);
@@ -146,5 +146,5 @@ tally_row(const struct tally *tally, const char *path, struct out *out)
 		values[F_SECONDS] = out_real(seconds);
 	if (known && tally->read && seconds > 0)
 		values[F_RATE] = out_number((uint64_t)((double)tally->read / seconds));
-	return out_row(out, values);
+	report_put(report, values, NULL);
 }

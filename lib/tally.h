@@ -8,6 +8,7 @@
 #include "each.h"
 #include "out.h"
 #include "preload.h"
+#include "report.h"
 
 /* What warm did with a file, an operand or all: sums, and the row made of them. */
 
@@ -38,7 +39,7 @@ extern const struct out_table tally_table;
 void tally_file(struct tally *tally, const struct each_file *file);
 void tally_add(struct tally *tally, const struct tally *more);
 
-/* Adds the row of PATH to OUT; as out_row. */
-int tally_row(const struct tally *tally, const char *path, struct out *out);
+/* Puts the row of PATH. */
+void tally_put(const struct tally *tally, const char *path, struct report *report);
 
 #endif

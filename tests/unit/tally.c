@@ -12,13 +12,14 @@ row(const struct tally *tally)
 	char *text = NULL;
 	size_t size;
 	FILE *stream = open_memstream(&text, &size);
-	struct out out;
+	struct report report = { 0 };
 
-	if (!stream || out_open(&out, &tally_table, OUT_KV, NULL, stream) < 0)
+	if (!stream || out_open(&report.out, &tally_table, OUT_KV, NULL, stream) < 0)
 		return NULL;
-	if (tally_row(tally, "x", &out) < 0 || out_commit(&out) < 0)
+	tally_put(tally, "x", &report);
+	if (report.error || out_commit(&report.out) < 0)
 		perror("row");
-	out_close(&out);
+	out_close(&report.out);
 	fclose(stream);
 	return text;
 }
