@@ -70,7 +70,7 @@ refuse() {
 }
 
 misuse() {
-	printf 'deploy-warm: %s; try --help\n' "$1" >&2
+	say err "$1; try --help"
 	exit 3
 }
 
