@@ -281,7 +281,8 @@ mkdir .current.deploy-warm
 deploy releases/2 current
 is "something in the way of the new link" "$status $(readlink current)$(is_left)" \
 	"2 releases/1./.current.deploy-warm"
-rm -r .current.deploy-warm
+ok "nothing gets into that" rmdir .current.deploy-warm
+rm -rf .current.deploy-warm
 
 note "what does not go well after it"
 
@@ -344,19 +345,23 @@ is "a release that goes meanwhile" "$status $(readlink current)" "2 releases/1"
 note "signals"
 
 # shellcheck disable=SC2016 # perl's
-# interrupted SIGNAL ARGUMENT...: sets $status and $err of a deploy that gets it after a second
+# interrupted SIGNAL ARGUMENT...: a deploy that gets it after a second; sets $status, $err, and
+# $took, in seconds
 interrupted() {
 	interrupted_by=$1
 	shift
 	again
+	release releases/2 c=200 # many seconds, at 16k a second
 	TMPDIR=$TMP/tmp perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' \
 		deploy-warm --timeout=30 "$@" 2>"$TMP/.err" &
 	pid=$!
 	sleep 1
 	children=$(pgrep -P $pid)
+	took=$(date +%s)
 	kill -"$interrupted_by" $pid
 	status=0
 	wait $pid 2>/dev/null || status=$?
+	took=$(($(date +%s) - took))
 	err=$(cat "$TMP/.err")
 }
 
@@ -366,8 +371,7 @@ for signal in HUP=129 INT=130 TERM=143; do
 		"${signal#*=} releases/1"
 	like "it is said where the link points" "$err" "*stopped by SIG${signal%=*}; current points to releases/1"
 	ok "warm was at work" [ -n "$children" ]
-	# shellcheck disable=SC2086 # a number
-	ok "and does not go on" [ ! -d /proc/$children ]
+	ok "and does not go on, not for long: ${took}s" [ ! -d "/proc/$children" -a "$took" -lt 10 ]
 done
 interrupted TERM --reload='exec sleep 20' releases/2 current
 is "SIGTERM after the switch" "$status $(readlink current)$(is_left)" "143 releases/2"
@@ -381,6 +385,7 @@ kill "$children" # is warm, and has no end soon
 again
 deploy --timeout=0.3 --rate=16k releases/2 current
 is "a warming that takes too long" "$status $(readlink current)$(is_left)" "2 releases/1"
+like "it is said" "$err" "*$site/releases/2 is not warm: * within --timeout=0.3*; not switched"
 deploy --timeout=0.3 --rate=16k --min=0 releases/2 current
 is "even if what came so far is enough" "$status $(readlink current)$(is_left)" "2 releases/1"
 like "it is said" "$err" "*$site/releases/2 is not warm: * within --timeout=0.3*; not switched"
