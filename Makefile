@@ -119,7 +119,7 @@ build/tests/truth: $(TRUTH) $(wildcard tests/truth/*.h) Makefile build/deps/stam
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all
 SANE = gcc -D_GNU_SOURCE -DHOTSET_VERSION='"$(VERSION)"' -Ilib -Ibpf -Itests/unit $(TEST_CFLAGS) $(SANITIZE)
 SANE_OBJECTS = $(patsubst lib/%.c,build/tests/lib/%.o,$(filter-out $(BPF_SIDE),$(wildcard lib/*.c)))
-BPF_SIDE = $(patsubst %,lib/%.c,hooks look permits probe programs reason sets) # need libbpf
+BPF_SIDE = $(patsubst %,lib/%.c,hooks look permits probe programs reason sets vmlinux) # need libbpf
 
 build/tests/lib/%.o: lib/%.c Makefile
 	@mkdir -p $(@D)

@@ -272,6 +272,7 @@ begin_map(bool by_kprobe, struct vm_fault *fault, __u64 address, __u64 pages)
 	if (!file || BPF_CORE_READ(file, f_mapping, host, i_sb, s_magic) == TMPFS_MAGIC ||
 	    !count_fault())
 		return 0;
+	recover_insert();
 	if (index >= first && index < first + pages)
 		take_faulted(&cache, index);
 	count(MAPPED, ledger_take(&cache, first, first + pages, NO_BEGINNING), is_current_target());

@@ -54,6 +54,36 @@ struct reader {
 #endif
 };
 
+/* By the address of its task, where that has no storage of the kernel's: not for tracing
+ * programs before 5.11, nor for some of those that the kernel puts aside. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1 << 15); /* the default of kernel.pid_max */
+	__type(key, __u64);
+	__type(value, struct reader);
+} listed SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct reader);
+} fresh_reader SEC(".maps");
+
+static inline struct reader *
+listed_reader(__u64 task, bool create)
+{
+	struct reader *reader = bpf_map_lookup_elem(&listed, &task), *fresh;
+	__u32 zero = 0;
+
+	if (reader || !create)
+		return reader;
+	fresh = bpf_map_lookup_elem(&fresh_reader, &zero);
+	if (fresh)
+		bpf_map_update_elem(&listed, &task, fresh, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&listed, &task);
+}
+
 #ifdef BEFORE_FOLIOS
 
 /* There is no pointer to the current task that a program may follow before 5.11. */
@@ -65,42 +95,10 @@ current_task(void)
 	return (void *)bpf_get_current_task();
 }
 
-/* Nor have tracing programs task storage. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1 << 15); /* the default of kernel.pid_max */
-	__type(key, __u64);           /* address of the task */
-	__type(value, struct reader);
-} readers SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct reader);
-} fresh_reader SEC(".maps");
-
 static inline struct reader *
-reader_of_current(bool create)
+reader_of(struct task_struct *task, bool create)
 {
-	__u64 task = bpf_get_current_task();
-	struct reader *reader = bpf_map_lookup_elem(&readers, &task), *fresh;
-	__u32 zero = 0;
-
-	if (reader || !create)
-		return reader;
-	fresh = bpf_map_lookup_elem(&fresh_reader, &zero);
-	if (fresh)
-		bpf_map_update_elem(&readers, &task, fresh, BPF_NOEXIST);
-	return bpf_map_lookup_elem(&readers, &task);
-}
-
-static inline void
-forget_current(void)
-{
-	__u64 task = bpf_get_current_task();
-
-	bpf_map_delete_elem(&readers, &task);
+	return listed_reader((__u64)task, create);
 }
 
 /* Whose process the current task works for. io_uring's workers are kernel threads before
@@ -135,14 +133,10 @@ current_task(void)
 static inline struct reader *
 reader_of(struct task_struct *task, bool create)
 {
+	if (settings.listed)
+		return listed_reader(address_of(task), create);
 	return bpf_task_storage_get(&readers, (void *)task, NULL,
 	    create ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
-}
-
-static inline struct reader *
-reader_of_current(bool create)
-{
-	return reader_of(current_task(), create);
 }
 
 static inline __u32
@@ -152,6 +146,22 @@ current_tgid(void)
 }
 
 #endif
+
+static inline struct reader *
+reader_of_current(bool create)
+{
+	return reader_of(current_task(), create);
+}
+
+/* The current task exits. Storage of its own the kernel frees itself. */
+static inline void
+forget_current(void)
+{
+	__u64 task = bpf_get_current_task();
+
+	if (settings.listed)
+		bpf_map_delete_elem(&listed, &task);
+}
 
 /* The kernel counts a fault when it is done (mm_account_fault), so that all events of one
  * fault, its retries too, see the same number, and the next fault another. */
@@ -220,6 +230,9 @@ enum event {
 	EVENT_MAP,
 	EVENT_EVICT,
 	EVENT_DIRTY,
+	EVENT_FORK, /* of a task, with its number, from here on */
+	EVENT_EXIT,
+	EVENT_FREE,
 };
 
 /*
@@ -253,6 +266,26 @@ was_seen(enum event event, __u64 index)
 	return false;
 }
 
+/*
+ * The same for what becomes of TASK, which may have no seat, or be leaving it: the place where
+ * it would sit says so. Where two share that, at the same moment, one event too many may be
+ * told as mended.
+ */
+static __always_inline bool
+was_seen_of(enum event event, const struct task_struct *task)
+{
+	__u64 this = (__u64)task->pid << 4 | event;
+	struct seat *place = seat_at(address_of(task));
+	bool seen = settings.turn > 1 && place->task_event == this;
+
+	if (!settings.turn)
+		return false;
+	if (settings.turn > 1 && !seen)
+		__sync_fetch_and_add(&state.mended, 1);
+	place->task_event = settings.last ? 0 : this;
+	return seen;
+}
+
 /* The seat that TASK, with READER or without, has already; NULL where none. */
 static inline struct seat *
 seat_taken(const struct task_struct *task, struct reader *reader)
@@ -280,7 +313,9 @@ seat_leave(struct task_struct *task, struct reader *reader)
 }
 
 #else
-#define was_seen(event, index) false /* nothing puts it aside there */
+/* nothing puts them aside there */
+#define was_seen(event, index)   false
+#define was_seen_of(event, task) false
 #endif
 
 #endif

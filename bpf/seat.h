@@ -20,9 +20,10 @@ struct seat {
 	__u64 owner; /* address of its task; 0: free */
 	__u64 hits;  /* of all its tasks */
 	struct request request;
-	__u64 told;  /* of the hits, those that are in the sums */
-	__u64 event; /* of the task, which the next set is to find done: see was_seen */
-	bool target; /* whether the task was asked about */
+	__u64 told;       /* of the hits, those that are in the sums */
+	__u64 event;      /* of the task, which the next set is to find done: see was_seen */
+	__u64 task_event; /* the same of what becomes of a task that would sit here */
+	bool target;      /* whether the task was asked about */
 } __attribute__((aligned(64)));
 
 struct seat seats[SEATS] SEC(".bss.seats");

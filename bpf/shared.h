@@ -59,6 +59,7 @@ struct settings {
 	__u8 twice;    /* functions have two sets of programs: see full.h */
 	__u8 second;   /* this is the second */
 	__u8 patient;  /* who holds a lock cannot be waiting for us: see groups_locked.h */
+	__u8 listed;   /* no storage of tasks can be relied on: see reader.h */
 	__u8 recovers; /* the ends of calls may go unseen: see reading.h */
 	__u8 turn;     /* of several programs at a tracepoint, from 1: see was_seen; 0: of one */
 	__u8 last;     /* of these */

@@ -40,11 +40,11 @@ look(struct bpf_iter__bpf_map_elem *context)
 	__u64 task;
 
 	loaded_once(key);
-	state.self = (__u64)&state;
+	note_self();
 	if (!key)
 		return 0;
 	task = *key;
-	reader = bpf_map_lookup_elem(&readers, &task);
+	reader = listed_reader(task, false);
 	if (!reader)
 		return 0;
 	recover_returned(reader, (void *)task, false);
@@ -79,7 +79,7 @@ look_at_seats(void *context)
 {
 	struct task_struct *task = current_task();
 
-	state.self = (__u64)&state;
+	note_self();
 	state.registers = address_of((void *)bpf_task_pt_regs((void *)task)) - (__u64)task->stack;
 	bpf_loop(SEATS, look_at_seat, NULL, 0);
 	return 0;
@@ -92,7 +92,7 @@ look(struct bpf_iter__task *context)
 	struct task_struct *task = context->task;
 	struct reader *reader;
 
-	state.self = (__u64)&state;
+	note_self();
 	if (!task || !(reader = reader_of(task, false)))
 		return 0;
 	recover_returned(reader, task, false);

@@ -40,6 +40,8 @@ BPF_PROG(task_fork, struct task_struct *parent, struct task_struct *child)
 	__u32 tgid = child->tgid;
 	__u8 yes = 1;
 
+	if (was_seen_of(EVENT_FORK, child))
+		return 0;
 	if (is_target(parent->tgid) && bpf_map_update_elem(&targets, &tgid, &yes, BPF_ANY) < 0)
 		count(UNSEEN, 1, true);
 	return 0;
@@ -50,15 +52,19 @@ SEC("tp_btf")
 int
 BPF_PROG(task_exit, struct task_struct *task)
 {
-	struct reader *reader = reader_of_current(false);
+	struct reader *reader;
 
-	if (reader)
+	if (was_seen_of(EVENT_EXIT, task))
+		return 0;
+	reader = reader_of_current(false);
+	if (reader) {
+		recover_insert();
 		recover_returned(reader, task, true);
-#ifdef BEFORE_FOLIOS
-	forget_current();
-#else
+	}
+#ifndef BEFORE_FOLIOS
 	seat_leave(task, reader);
 #endif
+	forget_current();
 	return 0;
 }
 
@@ -69,7 +75,7 @@ BPF_PROG(task_free, struct task_struct *task)
 {
 	__u32 tgid = task->tgid;
 
-	if (task->pid == task->tgid)
+	if (!was_seen_of(EVENT_FREE, task) && task->pid == task->tgid)
 		bpf_map_delete_elem(&targets, &tgid);
 	return 0;
 }

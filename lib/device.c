@@ -24,36 +24,53 @@
 #define P9_MAGIC     0x01021997
 #define FUSE_MAGIC   0x65735546
 
-/* A number that sysfs has of a disk; OTHERWISE where it has none. */
-static uint64_t
-number_of(const char *folder, const char *name, uint64_t otherwise)
+bool
+device_says(const char *root, dev_t number, const char *name, char *text, size_t size)
 {
-	char path[PATH_MAX], text[32], *end;
-	uint64_t value;
-	ssize_t n;
-	int fd;
+	static const char *const above[] = { "", "../" };
+	char path[PATH_MAX];
+	ssize_t n = -1;
 
-	if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
-		return otherwise;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return otherwise;
-	n = read(fd, text, sizeof text - 1);
-	close(fd);
+	for (size_t i = 0; n < 0 && i < 2; i++) {
+		int fd;
+
+		snprintf(path, sizeof path, "%s/sys/dev/block/%u:%u/%squeue/%s", root,
+		    major(number), minor(number), above[i], name);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		n = read(fd, text, size - 1);
+		close(fd);
+	}
 	if (n <= 0)
-		return otherwise;
+		return false;
 	text[n] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	return true;
+}
+
+/* A number of it; OTHERWISE where there is none. */
+static uint64_t
+number_of(const char *root, dev_t number, const char *name, uint64_t otherwise)
+{
+	char text[32], *end;
+	uint64_t value;
+
+	if (!device_says(root, number, name, text, sizeof text))
+		return otherwise;
 	value = strtoull(text, &end, 10);
 	return end == text ? otherwise : value;
 }
 
 /* Disks of virtual machines say that they rotate, as nobody told them what they lie on. */
 static bool
-is_virtual(const char *folder)
+is_virtual(const char *root, dev_t number)
 {
-	char target[PATH_MAX], *name;
-	ssize_t n = readlink(folder, target, sizeof target - 1);
+	char link[PATH_MAX], target[PATH_MAX], *name;
+	ssize_t n;
 
+	snprintf(link, sizeof link, "%s/sys/dev/block/%u:%u", root, major(number), minor(number));
+	n = readlink(link, target, sizeof target - 1);
 	if (n <= 0)
 		return false;
 	target[n] = '\0';
@@ -64,23 +81,15 @@ is_virtual(const char *folder)
 void
 device_look(const char *root, dev_t number, struct device *device)
 {
-	char disk[PATH_MAX], queue[PATH_MAX + 16];
-	uint64_t request;
+	uint64_t ahead = number_of(root, number, "read_ahead_kb", UINT64_MAX), request;
 
 	*device = (struct device){ .ahead = USUAL_AHEAD, .call = USUAL_AHEAD };
-	if (snprintf(disk, sizeof disk, "%s/sys/dev/block/%u:%u", root, major(number),
-		minor(number)) >= (int)sizeof disk)
-		return;
-	snprintf(queue, sizeof queue, "%s/queue", disk);
-	if (access(queue, F_OK) < 0) /* of a partition it is the disk's */
-		snprintf(queue, sizeof queue, "%s/../queue", disk);
-	if (access(queue, F_OK) < 0)
+	if (ahead == UINT64_MAX)
 		return;
 	device->kind = DEVICE_DISK;
-	device->seeks = number_of(queue, "rotational", 0) == 1 && !is_virtual(disk);
-	device->ahead = number_of(queue, "read_ahead_kb", USUAL_AHEAD >> 10) << 10;
-	device->requests = number_of(queue, "nr_requests", 0);
-	request = number_of(queue, "max_sectors_kb", 0) << 10;
+	device->seeks = number_of(root, number, "rotational", 0) == 1 && !is_virtual(root, number);
+	device->ahead = ahead << 10;
+	request = number_of(root, number, "max_sectors_kb", 0) << 10;
 	device->call = request > device->ahead ? request : device->ahead;
 }
 

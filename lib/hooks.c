@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "vmlinux.h"
+
 enum { START, END, SIDES };
 
 enum {
@@ -22,7 +24,6 @@ static const struct {
 	const char *name;
 	unsigned needed; /* by these tiers; others can do without, or have no use for it */
 	unsigned only;   /* with one of these uses; 0: always */
-	bool twice;      /* its programs bear to see an event twice, and do not say who did */
 } roles[ROLES] = {
 	[ROLE_READ] = { .name = "read", .needed = ALL },
 	[ROLE_SPLICE] = { .name = "splice" }, /* before 6.5 it is a read */
@@ -34,9 +35,9 @@ static const struct {
 	[ROLE_EVICT] = { .name = "evict", .needed = ALL },
 	[ROLE_DIRTY] = { .name = "dirty", .needed = ALL },
 	[ROLE_URING] = { .name = "io_uring" }, /* a kernel may be built without */
-	[ROLE_FORK] = { .name = "fork", .needed = ALL, .only = HOOKS_TARGETS, .twice = true },
-	[ROLE_EXIT] = { .name = "exit", .needed = ALL, .twice = true },
-	[ROLE_FREE] = { .name = "free", .needed = ALL, .only = HOOKS_TARGETS, .twice = true },
+	[ROLE_FORK] = { .name = "fork", .needed = ALL, .only = HOOKS_TARGETS },
+	[ROLE_EXIT] = { .name = "exit", .needed = ALL },
+	[ROLE_FREE] = { .name = "free", .needed = ALL, .only = HOOKS_TARGETS },
 };
 
 static const struct hook {
@@ -73,16 +74,6 @@ is_since(unsigned long major, unsigned long minor)
 	    (this == major && *end == '.' && strtoul(end + 1, NULL, 10) >= minor);
 }
 
-static bool
-has_function(const char *name)
-{
-	struct btf *btf = btf__load_vmlinux_btf();
-	bool found = btf && btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) > 0;
-
-	btf__free(btf);
-	return found;
-}
-
 /*
  * Whether the ends of any number of calls can be seen by kprobes: a kretprobe sees those of
  * as many as there are processors, or of 10, that wait at once, but what is made for many
@@ -93,11 +84,11 @@ has_function(const char *name)
 static bool
 returns_are_stacked(void)
 {
-	static enum { UNDECIDED, YES, NO } decision;
+	static int answer = -1;
 
-	if (decision == UNDECIDED)
-		decision = is_since(7, 2) && has_function("fprobe_fgraph_entry") ? YES : NO;
-	return decision == YES;
+	if (answer < 0)
+		answer = is_since(7, 2) && vmlinux_has("fprobe_fgraph_entry", BTF_KIND_FUNC);
+	return answer;
 }
 
 /* What has something to do as it starts does so since it may wait. */
@@ -325,7 +316,7 @@ missed(const struct hooks sets[HOOK_SETS], enum hook_role role, int side)
 	const struct hook *hook = sets[0].chosen[role];
 	uint64_t events = missed_by(&sets[0], role, side);
 
-	if (!hook || !(hook->is_function || roles[role].twice))
+	if (!hook || !hook->is_function)
 		return events;
 	for (int set = 1; set < HOOK_SETS && sets[set].chosen[role]; set++)
 		events = least(events, missed_by(&sets[set], role, side));

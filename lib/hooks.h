@@ -72,9 +72,9 @@ int hooks_attach(struct hooks *hooks, enum hook_role *failed);
 void hooks_detach(struct hooks *hooks);
 
 /* Events at FUNCTIONS, or at tracepoints, that the kernel did not show a program, since another
- * of the kind was at work on that processor. Of a role that several SETS have, those that none
- * saw, at most; but of one whose programs say what the others have mended, all that the first
- * did not see. */
+ * of the kind was at work on that processor. Of functions that several SETS look at, those that
+ * none saw, at most; of tracepoints, whose programs say what they have mended, all that the
+ * first set did not see. */
 uint64_t hooks_missed(const struct hooks sets[HOOK_SETS], bool functions);
 
 /* What a role is, for people. */

@@ -2,8 +2,7 @@
 #ifndef HOTSET_IOPRIO_H
 #define HOTSET_IOPRIO_H
 
-#include <stdbool.h>
-#include <sys/types.h>
+#include <stddef.h>
 
 /*
  * The priority with which this thread reads from disks, and those that it starts from now on,
@@ -12,11 +11,9 @@
 int ioprio_idle(void);
 
 /*
- * Whether the disk DEVICE (st_dev of a file on it) is known to take no notice of priorities:
- * then its scheduler's name is in NAME. False too where that cannot be told, as of disks
- * that are made of others.
+ * Says, where details are wanted, which of COUNT paths lie on a disk that takes no notice of
+ * priorities, as far as that is known: not of disks that are made of others.
  */
-#define IOPRIO_NAME 32
-bool ioprio_ignored(dev_t device, char name[static IOPRIO_NAME]);
+void ioprio_explain(char *const paths[], size_t count);
 
 #endif

@@ -2,14 +2,11 @@
 #include "load.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "bundle.h"
-#include "device.h"
 #include "diag.h"
 #include "each.h"
 #include "enter.h"
@@ -18,14 +15,12 @@
 #include "minimum.h"
 #include "preload.h"
 #include "residency.h"
+#include "shortfall.h"
 #include "status.h"
 #include "stop.h"
 #include "unmeasured.h"
 #include "walk.h"
-
-#define WORKERS         8
-#define WORKERS_REMOTE  32
-#define WORKERS_SEEKING 2
+#include "workers.h"
 
 #define BYTES(n) num_human(n, (char[NUM_HUMAN]){ 0 })
 
@@ -224,83 +219,6 @@ operand_done(size_t operand, const char *name, void *argument)
 	*current = (struct tally){ 0 };
 }
 
-/* What the budget left out, which limit that was, and what would mend it. */
-static void
-explain_skipped(struct load *load)
-{
-	const struct budget *budget = &load->budget;
-	unsigned long long skipped = load->all.skipped, allowed = load->allowed;
-	bool given = budget_given(&load->share);
-	char words[BUDGET_WORDS];
-
-	budget_words(budget->room_group, budget->room_limit, words);
-	if (load->all.beyond)
-		return; /* that is said */
-	diag_error("%llu files not started%s, %s (%llu bytes): the budget is %s (%llu bytes), "
-		   "%s%s; --budget=SIZE|PCT changes it%s",
-	    (unsigned long long)load->all.skipped_files,
-	    load->ranges || load->source ? " or only in part" : "", BYTES(skipped), skipped,
-	    BYTES(allowed), allowed, given ? "as given" : "what is free or idle ",
-	    given ? "" : words,
-	    given || !budget->room_group || load->cgroup
-		? ""
-		: "; warm's own memory cgroup pays, and --cgroup=PATH lets another one pay");
-	worsen(load, STATUS_PART);
-}
-
-static void
-explain_holes(struct load *load)
-{
-	unsigned long long holes = load->all.holes;
-
-	diag_error("%s (%llu bytes) are holes of files in tmpfs, which are not cached",
-	    BYTES(holes), holes);
-	worsen(load, STATUS_PART);
-}
-
-/* What is missing and has no other reason: it came, and was pushed out again. */
-static void
-explain_missing(struct load *load)
-{
-	uint64_t missing = load->all.size - load->all.resident, known;
-
-	if (load->all.beyond) {
-		diag_error("the sizes add up to more than 2^64 bytes: no sum can be told");
-		worsen(load, STATUS_PART);
-		return;
-	}
-	if (load->all.holes)
-		explain_holes(load);
-	known = load->all.skipped + load->all.holes; /* of what is missing */
-	if (missing <= known || load->all.failed || stop_asked() || load->dry_run)
-		return;
-	missing -= known;
-	if (load->min >= 0 && load->status == STATUS_DONE) {
-		diag_note("%s did not stay in memory", BYTES(missing));
-		return;
-	}
-	diag_error("%s (%llu bytes) did not stay in memory: something else needs it, or the "
-		   "budget is more than a limit",
-	    BYTES(missing), (unsigned long long)missing);
-	worsen(load, STATUS_PART);
-}
-
-/* What a dry run is for. */
-static void
-explain_plan(const struct load *load)
-{
-	const struct tally *all = &load->all;
-	/* not what is missing less what is skipped, which is of files besides that hide it */
-	unsigned long long planned = all->expected + all->holes - all->already;
-	unsigned long long allowed = load->allowed;
-
-	if (!all->beyond)
-		diag_note("a dry run: %s (%llu bytes)%s would be read, the budget is %s (%llu "
-			  "bytes)",
-		    BYTES(planned), planned, all->failed ? " of what can be measured" : "",
-		    BYTES(allowed), allowed);
-}
-
 /* After the walk: what is missing of the report, and how it went. */
 static int
 finish(struct load *load)
@@ -315,13 +233,9 @@ finish(struct load *load)
 		tally_put(&load->all, "total", &load->report);
 	status = report_end(&load->report, !stopped && load->worked);
 	manners_report(&load->manners);
-	if (load->dry_run)
-		explain_plan(load);
 	if (load->source && load->source->end)
 		worsen(load, load->source->end(load->self));
-	if (load->all.skipped)
-		explain_skipped(load);
-	explain_missing(load);
+	worsen(load, shortfall_explain(load));
 	if (status != STATUS_DONE)
 		return status;
 	if (stop_asked() == SIGALRM)
@@ -331,21 +245,6 @@ finish(struct load *load)
 	if (!load->worked && diag_errors())
 		worsen(load, STATUS_FAILED);
 	return stop_status(load->status);
-}
-
-/* Says which operands lie on a disk that takes no notice of --idle, as far as that is known. */
-static void
-tell_ignored(const struct load *load)
-{
-	char name[IOPRIO_NAME];
-	struct stat status;
-
-	for (size_t i = 0; i < load->report.count; i++)
-		if (stat(load->report.operands[i], &status) == 0 &&
-		    ioprio_ignored(S_ISBLK(status.st_mode) ? status.st_rdev : status.st_dev, name))
-			diag_detail("%s: --idle does nothing there: the scheduler of its disk, %s, "
-				    "has no priorities",
-			    load->report.operands[i], name);
 }
 
 /* Before there are threads and a budget. */
@@ -361,7 +260,7 @@ take_place(const struct load *load)
 		return STATUS_UNKNOWN;
 	}
 	if (load->idle)
-		tell_ignored(load);
+		ioprio_explain(load->report.operands, load->report.count);
 	return STATUS_DONE;
 }
 
@@ -417,33 +316,6 @@ find(size_t operand, struct each_run *run, void *argument)
 	load->source->find(run, load->self);
 }
 
-/*
- * How many files are loaded at a time, from what the first operand lies on. Each worker has up to
- * a bundle of small files on the way. A network answers late; the head of a disk has one place
- * to be, and a bundle is enough to sort; all else was measured: two to sixteen are equally
- * fast on two processors.
- */
-static unsigned
-choose_workers(const struct load *load)
-{
-	struct device device = { .kind = DEVICE_UNKNOWN };
-	struct stat status;
-	long processors = sysconf(_SC_NPROCESSORS_ONLN);
-	const char *sample = load->sample || !load->report.count ? load->sample
-								 : load->report.operands[0];
-	int fd = sample ? open(sample, O_PATH | O_CLOEXEC) : -1;
-
-	if (fd >= 0 && fstat(fd, &status) == 0)
-		device = device_of(fd, &status);
-	if (fd >= 0)
-		close(fd);
-	if (device.kind == DEVICE_NETWORK)
-		return WORKERS_REMOTE;
-	if (device.seeks)
-		return WORKERS_SEEKING;
-	return processors > WORKERS / 2 ? (unsigned)processors * 2 : WORKERS;
-}
-
 int
 load_run(struct load *load)
 {
@@ -451,7 +323,10 @@ load_run(struct load *load)
 		.select = load->select,
 		.by_place = true,
 		.result_size = sizeof(struct tally_file),
-		.workers = load->workers ? load->workers : choose_workers(load),
+		.workers = load->workers
+		    ? load->workers
+		    : workers_for(load->sample || !load->report.count ? load->sample
+								      : load->report.operands[0]),
 		.note_size = load->source ? load->source->note_size : 0,
 		.find = load->source ? find : NULL,
 		.next = load->ranges ? next : NULL,

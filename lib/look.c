@@ -69,7 +69,7 @@ look_begin(struct look *look, const struct sets *sets, struct reason *reason)
 {
 	const struct bpf_program *sweep = sets_program(sets, "sweep");
 
-	look->tasks = attach_iterator(sets, sets_program(sets, "look"), "readers");
+	look->tasks = attach_iterator(sets, sets_program(sets, "look"), "listed");
 	if (look->tasks && is_iterator(sweep))
 		look->ledger = attach_iterator(sets, sweep, "ledger");
 	if (!look->tasks || (is_iterator(sweep) && !look->ledger) ||

@@ -89,12 +89,12 @@ by_pages(const void *a, const void *b)
 
 /* What the cgroup INODE is called, into NAME, a path or put together in SPARE. */
 static int
-name_owner(uint64_t inode, struct groups *groups, const char **name, char spare[static SPARE])
+name_owner(uint64_t inode, struct cgroupnames *groups, const char **name, char spare[static SPARE])
 {
 	*name = NULL;
 	if (inode == OWNERS_NONE)
 		return 0;
-	if (groups_path(groups, inode, name) < 0)
+	if (cgroupnames_path(groups, inode, name) < 0)
 		return -1;
 	if (!*name) {
 		snprintf(spare, SPARE, "deleted:%llu", (unsigned long long)inode);
@@ -104,8 +104,8 @@ name_owner(uint64_t inode, struct groups *groups, const char **name, char spare[
 }
 
 static int
-put_share(const struct owners_share *share, uint64_t all, const char *path, struct groups *groups,
-    struct out *out)
+put_share(const struct owners_share *share, uint64_t all, const char *path,
+    struct cgroupnames *groups, struct out *out)
 {
 	struct out_value values[FIELDS];
 	char spare[SPARE];
@@ -122,7 +122,7 @@ put_share(const struct owners_share *share, uint64_t all, const char *path, stru
 }
 
 int
-owners_report(struct owners *owners, const char *path, struct groups *groups, struct out *out)
+owners_report(struct owners *owners, const char *path, struct cgroupnames *groups, struct out *out)
 {
 	uint64_t all = 0;
 

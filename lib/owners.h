@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "groups.h"
+#include "cgroupnames.h"
 #include "out.h"
 
 /* Which memory cgroups pay for pages, and for how many: sums over files, and their rows. */
@@ -33,7 +33,8 @@ int owners_merge(struct owners *owners, const struct owners *part);
 
 /* A row for each who pays for pages of PATH, the largest first, as GROUPS knows them; -1 with
  * errno. Sorts OWNERS. */
-int owners_report(struct owners *owners, const char *path, struct groups *groups, struct out *out);
+int
+owners_report(struct owners *owners, const char *path, struct cgroupnames *groups, struct out *out);
 
 void owners_free(struct owners *owners);
 

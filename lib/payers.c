@@ -19,7 +19,7 @@ begin(void *self)
 
 	switch (charges_open(&payers->charges)) {
 	case CHARGES_OPEN:
-		if (groups_open(&payers->groups, "") == 0)
+		if (cgroupnames_open(&payers->groups, "") == 0)
 			return STATUS_DONE;
 		diag_error("--owner: no hierarchy of memory cgroups is mounted "
 			   "(mount -t cgroup2 none /sys/fs/cgroup)");

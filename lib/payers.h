@@ -2,8 +2,8 @@
 #ifndef HOTSET_PAYERS_H
 #define HOTSET_PAYERS_H
 
+#include "cgroupnames.h"
 #include "charges.h"
-#include "groups.h"
 #include "owners.h"
 #include "report.h"
 #include "view.h"
@@ -14,7 +14,7 @@ struct payers {
 
 	/* its own */
 	struct charges charges;
-	struct groups groups;
+	struct cgroupnames groups;
 	struct owners current, all;
 };
 

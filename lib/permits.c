@@ -10,8 +10,12 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "vmlinux.h"
+
 #define KPROBE_PATH  "/sys/bus/event_source/devices/kprobe/type" /* 4.17 */
 #define PREEMPT_PATH "/sys/kernel/debug/sched/preempt"           /* 5.13 */
+
+#define STORAGE_MARK "bpf_task_storage_busy" /* 6.18 has it, 7.2 no longer */
 
 /* include/linux/proc_ns.h: the initial pid namespace has this inode on every kernel */
 #define PID_NAMESPACE_PATH  "/proc/self/ns/pid"
@@ -97,12 +101,24 @@ permits_preemption(void)
 bool
 permits_preemption_traced(void)
 {
-	struct btf *btf = permits_preemption() ? btf__load_vmlinux_btf() : NULL;
-	bool found = btf &&
-	    btf__find_by_name_kind(btf, "class_srcu_fast_notrace_t", BTF_KIND_TYPEDEF) > 0;
+	static int answer = -1;
 
-	btf__free(btf);
-	return found;
+	if (answer < 0)
+		answer = permits_preemption() &&
+		    vmlinux_has("class_srcu_fast_notrace_t", BTF_KIND_TYPEDEF);
+	return answer;
+}
+
+/* Where a program that asks for storage marks the processor, it has none for others until it
+ * goes on. */
+bool
+permits_storage(void)
+{
+	static int answer = -1;
+
+	if (answer < 0)
+		answer = !permits_preemption() || !vmlinux_has(STORAGE_MARK, BTF_KIND_VAR);
+	return answer;
 }
 
 bool

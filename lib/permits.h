@@ -24,6 +24,9 @@ bool permits_preemption(void);
 /* Whether those at tracepoints are no exception, as they are before 7.0. */
 bool permits_preemption_traced(void);
 
+/* Whether it always gives programs storage of a task's, also while another was put aside. */
+bool permits_storage(void);
+
 /* Whether the numbers of processes here are those that programs know: those of the initial
  * namespace. */
 bool permits_pids(void);

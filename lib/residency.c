@@ -5,12 +5,11 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <sys/mman.h>
-#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "device.h"
 #include "sysabi.h"
 
 #define WINDOW     (128ULL << 20) /* bytes of a file that one mincore(2) looks at */
@@ -56,23 +55,9 @@ residency_method_name(enum residency_method method)
 static bool
 device_may_be_dax(dev_t device)
 {
-	static const char *const of_disk = "/sys/dev/block/%u:%u/queue/dax";
-	static const char *const of_partition = "/sys/dev/block/%u:%u/../queue/dax";
-	char path[64], answer = '1';
-	int fd;
+	char answer[8];
 
-	snprintf(path, sizeof path, of_disk, major(device), minor(device));
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0) {
-		snprintf(path, sizeof path, of_partition, major(device), minor(device));
-		fd = open(path, O_RDONLY | O_CLOEXEC);
-	}
-	if (fd < 0)
-		return true;
-	if (read(fd, &answer, 1) != 1)
-		answer = '1';
-	close(fd);
-	return answer != '0';
+	return !device_says("", device, "dax", answer, sizeof answer) || answer[0] != '0';
 }
 
 static enum keeping

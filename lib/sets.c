@@ -34,7 +34,13 @@ explain_missing(struct reason *reason, enum hook_role role, enum hook_tier tier)
 }
 
 static void
-size_ledger(struct sets *sets)
+set_entries(const struct sets *sets, const char *map, unsigned entries)
+{
+	bpf_map__set_max_entries(bpf_object__find_map_by_name(sets->hooks[0].object, map), entries);
+}
+
+static void
+size_maps(struct sets *sets)
 {
 	struct meminfo memory;
 	uint64_t entries = LEDGER_LEAST;
@@ -46,8 +52,9 @@ size_ledger(struct sets *sets)
 	if (entries > LEDGER_MOST)
 		entries = LEDGER_MOST;
 	sets->ledger_size = (unsigned)entries;
-	bpf_map__set_max_entries(bpf_object__find_map_by_name(sets->hooks[0].object, "ledger"),
-	    sets->ledger_size);
+	set_entries(sets, "ledger", sets->ledger_size);
+	if (!sets->settings.listed)
+		set_entries(sets, "listed", 1);
 }
 
 int
@@ -149,13 +156,14 @@ load_too(struct bpf_object *object, const char *name)
 		bpf_program__set_autoload(program, true);
 }
 
-/* How many sets of programs there are. */
+/* How many sets of programs there are. At tracepoints less is going on where functions tell of
+ * reads: three will do there. */
 static int
 sets_wanted(const struct sets *sets)
 {
-	if (sets->settings.turn && sets->hooks[0].tier == HOOK_TRACED)
-		return HOOK_SETS;
-	return sets->settings.turn || sets->settings.twice ? 2 : 1;
+	if (sets->settings.turn)
+		return sets->hooks[0].tier == HOOK_TRACED ? HOOK_SETS : 3;
+	return sets->settings.twice ? 2 : 1;
 }
 
 /* Has OBJECT use the maps of the first set, but for the constants. */
@@ -183,7 +191,8 @@ load_again(struct sets *sets, int set, bool target, struct reason *reason)
 {
 	enum hook_tier tier = sets->hooks[0].tier;
 	struct settings settings = sets->settings;
-	unsigned use = (target ? HOOKS_TARGETS : 0) | (settings.twice ? HOOKS_FUNCTIONS : 0) |
+	unsigned use = (target ? HOOKS_TARGETS : 0) |
+	    (settings.twice && set == 1 ? HOOKS_FUNCTIONS : 0) |
 	    (settings.turn ? HOOKS_TRACEPOINTS : 0);
 	struct bpf_object *object = programs_open(sets->which);
 	enum hook_role missing;
@@ -220,6 +229,7 @@ sets_load(struct sets *sets, enum hook_tier tier, bool target, struct reason *re
 	};
 	if (open_object(sets, tier, target, reason) < 0)
 		return -1;
+	sets->settings.listed = sets->which == PROGRAMS_PAGES || (twice && !permits_storage());
 	if (twice && sets->which == PROGRAMS_PAGES) {
 		reason_set(reason, "this kernel may preempt a program that holds a lock");
 		return -1;
@@ -228,7 +238,7 @@ sets_load(struct sets *sets, enum hook_tier tier, bool target, struct reason *re
 		reason_set(reason, "cannot open the BPF programs: %s", strerror(errno));
 		return -1;
 	}
-	size_ledger(sets);
+	size_maps(sets);
 	load_too(sets->hooks[0].object, "look");
 	load_too(sets->hooks[0].object, "sweep");
 	if (tier == HOOK_TRACED)

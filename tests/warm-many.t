@@ -228,4 +228,25 @@ else
 	ok "which is another" [ -n "$isnt" ]
 fi
 
+### What reads then cost
+
+# misses FILE...: page cache misses of a cat of these, its own start included
+misses() {
+	"$BUILD/hitratio" -f kv -o "$TMP/kv" -- cat "$@" >/dev/null 2>"$TMP/hitratio.err" &&
+		sed -n 's/^misses=//p' "$TMP/kv"
+}
+if misses mix/hot >/dev/null; then
+	for try in 1 2 3 4 5; do
+		mixed
+		cold=$(misses mix/*)
+		mixed
+		run "$warm_tool" mix
+		warmed=$(misses mix/*)
+		[ "$cold:$warmed" != 573:0 ] || break
+	done
+	is "after warm a read misses nothing, of what it would have missed" "$cold:$warmed" 573:0
+else
+	skip "hitratio" "$(cat "$TMP/hitratio.err")"
+fi
+
 done_testing

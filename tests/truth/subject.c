@@ -72,24 +72,33 @@ subject_remove_files(struct work *work)
 		file_remove(next_file(work, i));
 }
 
-/* Pages that the kernel has reclaimed since boot, those that came back after that (which tells
- * of ways to reclaim that are not counted, as DAMON's), and how often caches were dropped. */
+/*
+ * What the kernel has done to page caches of itself since boot: pages that it has reclaimed, those
+ * that came back after that (which tells of ways to reclaim that are not counted, as DAMON's),
+ * how often caches were dropped, and how often khugepaged has set out to make one huge page of
+ * many, for which it brings in those that are missing (of any mapped file: 7.2).
+ */
 static unsigned long long
-reclaimed(void)
+meddled(void)
 {
+	static const char *const names[] = { "workingset_refault_file", "drop_pagecache",
+		"thp_collapse_alloc" };
 	unsigned long long sum = 0, value;
 	char name[64];
 	FILE *stream;
 
-	/* each processor keeps some of the latter to itself until then (4.7) */
+	/* each processor keeps some of the first to itself until then (4.7) */
 	put_text("/proc/sys/vm/stat_refresh", "1");
 	stream = fopen("/proc/vmstat", "r");
 	if (!stream)
 		broken("/proc/vmstat");
-	while (fscanf(stream, "%63s %llu", name, &value) == 2)
-		if (strncmp(name, "pgsteal_", 8) == 0 || strcmp(name, "drop_pagecache") == 0 ||
-		    strcmp(name, "workingset_refault_file") == 0)
-			sum += value;
+	while (fscanf(stream, "%63s %llu", name, &value) == 2) {
+		bool wanted = strncmp(name, "pgsteal_", 8) == 0;
+
+		for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+			wanted = wanted || strcmp(name, names[i]) == 0;
+		sum += wanted ? value : 0;
+	}
 	fclose(stream);
 	return sum;
 }
@@ -120,7 +129,7 @@ result(struct work *work, unsigned long long before)
 		count_filled(work);
 	if (work->load->flags & RECLAIM)
 		return SUBJECT_DONE;
-	return reclaimed() == before && all_kept(work) ? SUBJECT_DONE : SUBJECT_DECAYED;
+	return meddled() == before && all_kept(work) ? SUBJECT_DONE : SUBJECT_DECAYED;
 }
 
 static _Noreturn void
@@ -142,7 +151,7 @@ be_subject(struct work *work, int in, int out)
 		broken("mlockall");
 	tell(out, READY);
 	hear(in);
-	before = reclaimed();
+	before = meddled();
 	if (!all_hold(work)) {
 		subject_remove_files(work);
 		_exit(SUBJECT_DECAYED);

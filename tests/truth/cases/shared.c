@@ -118,6 +118,23 @@ many_readers_of_parts(struct work *work)
 	await_children();
 }
 
+/* The same by mappings. */
+static void
+many_mappers_of_parts(struct work *work)
+{
+	size_t size = work->pages / MANY * PAGE;
+
+	work->map_random = true;
+	for (size_t i = 0; i < MANY; i++) {
+		if (fork() == 0) {
+			work->map_start = (off_t)(i * size);
+			way_mmap(work, &(struct job){ &work->map_start, 1, .size = size });
+			_exit(0);
+		}
+	}
+	await_children();
+}
+
 /* All the same pages, each beginning elsewhere, by descriptors of their own. */
 static void
 read_around(struct work *work, size_t part)
@@ -199,6 +216,8 @@ const struct workload shared_cases[] = {
 	    two_mappers),
 	CASE("64 readers of one descriptor", EXACT, MIXED, NULL, one_descriptor),
 	CASE("64 readers of parts of a file", EXACT, MIXED, NULL, many_readers_of_parts),
+	CASE("64 mappings of parts of a file", EXACT | FAULT_MISSES | FILLS, MIXED, NULL,
+	    many_mappers_of_parts),
 	CASE("64 readers of the same file", EXACT, MIXED, NULL, many_readers_of_all),
 	CASE("64 readers of 64 files", EXACT, COLD, make_many_files, many_readers_of_files),
 	CASE("64 readers of 64 files, by one call", EXACT, COLD, make_many_files,

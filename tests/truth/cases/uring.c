@@ -24,6 +24,19 @@ by_workers(struct work *work)
 	way_uring(work, &(struct job){ offsets, REQUESTS, PAGE, .depth = 32, .async = true });
 }
 
+/* Each begins where those before it have not ended yet. */
+static void
+overlapping_by_workers(struct work *work)
+{
+	off_t offsets[REQUESTS];
+	size_t pages = 64;
+
+	for (size_t i = 0; i < REQUESTS; i++)
+		offsets[i] = (off_t)(i % (work->pages - pages) * PAGE);
+	way_uring(work,
+	    &(struct job){ offsets, REQUESTS, pages * PAGE, .depth = 32, .async = true });
+}
+
 static void
 random_100k(struct work *work)
 {
@@ -71,6 +84,7 @@ direct(struct work *work)
 
 const struct workload uring_cases[] = {
 	CASE("cold io_uring 4k random, async", EXACT, COLD, NULL, by_workers),
+	CASE("cold io_uring overlapping, async", EXACT, COLD, NULL, overlapping_by_workers),
 	CASE("cold io_uring 100k random", EXACT, COLD, NULL, random_100k),
 	CASE("half io_uring 100k random", EXACT, MIXED, NULL, random_100k),
 	CASE("warm io_uring 100k random", EXACT | STALLS, WARM, NULL, random_100k),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "groups.h"
+#include "cgroupnames.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 /* Takes the mount over where none was seen yet, or this one shows more. */
 static int
-take_mount(struct groups *groups, const char *root, const struct mounts_entry *mount)
+take_mount(struct cgroupnames *groups, const char *root, const struct mounts_entry *mount)
 {
 	const char *name = strcmp(mount->root, "/") == 0 ? "" : mount->root;
 
@@ -32,7 +32,7 @@ take_mount(struct groups *groups, const char *root, const struct mounts_entry *m
 
 /* The mount of VERSION that shows most, if there is one. */
 static int
-find_mount(struct groups *groups, const char *root, int version)
+find_mount(struct cgroupnames *groups, const char *root, int version)
 {
 	struct mounts_entry *mount;
 	struct mounts mounts;
@@ -48,12 +48,12 @@ find_mount(struct groups *groups, const char *root, int version)
 }
 
 int
-groups_open(struct groups *groups, const char *root)
+cgroupnames_open(struct cgroupnames *groups, const char *root)
 {
-	*groups = (struct groups){ 0 };
+	*groups = (struct cgroupnames){ 0 };
 	for (int version = 1; version <= 2 && !groups->point; version++) {
 		if (find_mount(groups, root, version) < 0) {
-			groups_close(groups);
+			cgroupnames_close(groups);
 			return -1;
 		}
 	}
@@ -62,10 +62,10 @@ groups_open(struct groups *groups, const char *root)
 }
 
 static int
-make_room(struct groups *groups)
+make_room(struct cgroupnames *groups)
 {
 	size_t size = groups->size ? 2 * groups->size : 64;
-	struct groups_group *larger;
+	struct cgroupnames_group *larger;
 
 	if (groups->count < groups->size)
 		return 0;
@@ -79,9 +79,9 @@ make_room(struct groups *groups)
 
 /* Adds a cgroup, whose PATH (NULL: none) is copied, behind the others. */
 static int
-add(struct groups *groups, uint64_t inode, const char *path)
+add(struct cgroupnames *groups, uint64_t inode, const char *path)
 {
-	struct groups_group *group;
+	struct cgroupnames_group *group;
 
 	if (make_room(groups) < 0)
 		return -1;
@@ -94,7 +94,7 @@ add(struct groups *groups, uint64_t inode, const char *path)
 	return 0;
 }
 
-static int add_below(struct groups *groups, int fd, const char *path);
+static int add_below(struct cgroupnames *groups, int fd, const char *path);
 
 /* Whether ENTRY is the folder of a cgroup below the one it is in. */
 static bool
@@ -106,7 +106,7 @@ is_below(const struct dirent *entry)
 
 /* Adds the cgroup at ENTRY of FOLDER, called PATH, and all below it. */
 static int
-add_tree(struct groups *groups, int folder, const struct dirent *entry, const char *path)
+add_tree(struct cgroupnames *groups, int folder, const struct dirent *entry, const char *path)
 {
 	struct stat status;
 	int fd;
@@ -124,7 +124,7 @@ add_tree(struct groups *groups, int folder, const struct dirent *entry, const ch
 
 /* Adds the cgroups below the one whose folder is FD. Closes FD. */
 static int
-add_below(struct groups *groups, int fd, const char *path)
+add_below(struct cgroupnames *groups, int fd, const char *path)
 {
 	DIR *folder = fdopendir(fd);
 	struct dirent *entry;
@@ -152,7 +152,7 @@ add_below(struct groups *groups, int fd, const char *path)
 
 /* Adds all that the mount shows. */
 static int
-add_all(struct groups *groups)
+add_all(struct cgroupnames *groups)
 {
 	int fd = open(groups->point, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	const char *top = *groups->name ? groups->name : "/";
@@ -169,15 +169,15 @@ add_all(struct groups *groups)
 static int
 by_inode(const void *a, const void *b)
 {
-	const struct groups_group *left = a, *right = b;
+	const struct cgroupnames_group *left = a, *right = b;
 
 	return left->inode < right->inode ? -1 : left->inode > right->inode;
 }
 
-static struct groups_group *
-find(const struct groups *groups, uint64_t inode)
+static struct cgroupnames_group *
+find(const struct cgroupnames *groups, uint64_t inode)
 {
-	struct groups_group key = { inode, NULL };
+	struct cgroupnames_group key = { inode, NULL };
 
 	if (groups->count == 0)
 		return NULL;
@@ -186,7 +186,7 @@ find(const struct groups *groups, uint64_t inode)
 
 /* Of what was seen, only that what was looked for is not there remains true. */
 static void
-forget_paths(struct groups *groups)
+forget_paths(struct cgroupnames *groups)
 {
 	size_t kept = 0;
 
@@ -200,16 +200,16 @@ forget_paths(struct groups *groups)
 }
 
 static void
-sort(struct groups *groups)
+sort(struct cgroupnames *groups)
 {
 	qsort(groups->list, groups->count, sizeof *groups->list, by_inode);
 }
 
 /* Walks the hierarchy as it is now, in which INODE was not seen before; NULL with errno. */
-static struct groups_group *
-look_for(struct groups *groups, uint64_t inode)
+static struct cgroupnames_group *
+look_for(struct cgroupnames *groups, uint64_t inode)
 {
-	struct groups_group *group;
+	struct cgroupnames_group *group;
 
 	forget_paths(groups);
 	if (add_all(groups) < 0)
@@ -223,9 +223,9 @@ look_for(struct groups *groups, uint64_t inode)
 }
 
 int
-groups_path(struct groups *groups, uint64_t inode, const char **path)
+cgroupnames_path(struct cgroupnames *groups, uint64_t inode, const char **path)
 {
-	struct groups_group *group = find(groups, inode);
+	struct cgroupnames_group *group = find(groups, inode);
 
 	if (!group)
 		group = look_for(groups, inode);
@@ -236,7 +236,7 @@ groups_path(struct groups *groups, uint64_t inode, const char **path)
 }
 
 void
-groups_close(struct groups *groups)
+cgroupnames_close(struct cgroupnames *groups)
 {
 	int error = errno;
 
@@ -245,6 +245,6 @@ groups_close(struct groups *groups)
 	free(groups->list);
 	free(groups->point);
 	free(groups->name);
-	*groups = (struct groups){ 0 };
+	*groups = (struct cgroupnames){ 0 };
 	errno = error;
 }

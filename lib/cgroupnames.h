@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef HOTSET_GROUPS_H
-#define HOTSET_GROUPS_H
+#ifndef HOTSET_CGROUPNAMES_H
+#define HOTSET_CGROUPNAMES_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -9,11 +9,11 @@
  * The memory cgroups that can be seen, by the inodes of their folders, which is how the
  * kernel names them in /proc/kpagecgroup.
  */
-struct groups {
+struct cgroupnames {
 	char *point; /* where the hierarchy is mounted */
 	char *name;  /* of the cgroup there, "" for the root */
 
-	struct groups_group {
+	struct cgroupnames_group {
 		uint64_t inode;
 		char *path; /* NULL: looked for, and not there */
 	} * list;           /* by inode */
@@ -25,14 +25,14 @@ struct groups {
  * of version 2: of several mounts, the one that shows most. All is read below ROOT ("" but in
  * tests). 0, or -1 with ENOENT where there is none, or ENOMEM.
  */
-int groups_open(struct groups *groups, const char *root);
+int cgroupnames_open(struct cgroupnames *groups, const char *root);
 
 /*
  * The path of INODE's cgroup as in /proc/PID/cgroup into *PATH, "/" for the root, NULL where
  * there is no such cgroup. 0, or -1 with errno where the hierarchy cannot be read.
  */
-int groups_path(struct groups *groups, uint64_t inode, const char **path);
+int cgroupnames_path(struct cgroupnames *groups, uint64_t inode, const char **path);
 
-void groups_close(struct groups *groups);
+void cgroupnames_close(struct cgroupnames *groups);
 
 #endif

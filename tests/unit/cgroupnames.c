@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "groups.h"
+#include "cgroupnames.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "tap.h"
 
 /* Below it, made-up file system trees. */
-static char top[] = "/tmp/hotset-groups.XXXXXX";
+static char top[] = "/tmp/hotset-cgroupnames.XXXXXX";
 static char tree[64];
 
 /* Makes the folder PATH of the tree, and those above it; returns its inode. */
@@ -44,11 +44,11 @@ begin_tree(const char *name, const char *mounts)
 
 /* The path of INODE, "none" or "failed". */
 static const char *
-path_of(struct groups *groups, uint64_t inode)
+path_of(struct cgroupnames *groups, uint64_t inode)
 {
 	const char *path;
 
-	if (groups_path(groups, inode, &path) < 0)
+	if (cgroupnames_path(groups, inode, &path) < 0)
 		return "failed";
 	return path ? path : "none";
 }
@@ -66,7 +66,7 @@ remove_below(const char *path)
 static void
 test_v2(void)
 {
-	struct groups groups;
+	struct cgroupnames groups;
 	uint64_t root, deep, dots, late;
 	char path[128];
 
@@ -76,7 +76,7 @@ test_v2(void)
 	root = make("/sys/fs/cgroup");
 	deep = make("/sys/fs/cgroup/system.slice/web service/a");
 	dots = make("/sys/fs/cgroup/...");
-	ok(groups_open(&groups, tree) == 0, "version 2");
+	ok(cgroupnames_open(&groups, tree) == 0, "version 2");
 	is(path_of(&groups, root), "/", "the root");
 	is(path_of(&groups, deep), "/system.slice/web service/a", "one far below");
 	is(path_of(&groups, dots), "/...", "one of dots");
@@ -89,13 +89,13 @@ test_v2(void)
 	snprintf(path, sizeof path, "%s/sys/fs/cgroup", tree);
 	remove_below(path);
 	is(path_of(&groups, 3), "failed", "a hierarchy that went");
-	groups_close(&groups);
+	cgroupnames_close(&groups);
 }
 
 static void
 test_v1(void)
 {
-	struct groups groups;
+	struct cgroupnames groups;
 	uint64_t inode, other;
 
 	begin_tree("v1",
@@ -108,31 +108,31 @@ test_v1(void)
 	other = make("/sys/fs/cgroup/unified/x");
 	make("/part");
 	make("/other/box");
-	ok(groups_open(&groups, tree) == 0, "version 1");
+	ok(cgroupnames_open(&groups, tree) == 0, "version 1");
 	is(path_of(&groups, inode), "/lxc/box", "of several mounts, the one that shows all");
 	is(path_of(&groups, other), "none", "where version 1 has memory, version 2 has none");
-	groups_close(&groups);
+	cgroupnames_close(&groups);
 }
 
 static void
 test_part(void)
 {
-	struct groups groups;
+	struct cgroupnames groups;
 	uint64_t root, below;
 
 	begin_tree("part", "31 23 0:28 /lxc/box /cg\\040x rw - cgroup cgroup rw,memory\n");
 	root = make("/cg x");
 	below = make("/cg x/a");
-	ok(groups_open(&groups, tree) == 0, "a mount of a part");
+	ok(cgroupnames_open(&groups, tree) == 0, "a mount of a part");
 	is(path_of(&groups, root), "/lxc/box", "its own");
 	is(path_of(&groups, below), "/lxc/box/a", "one below");
-	groups_close(&groups);
+	cgroupnames_close(&groups);
 }
 
 int
 main(void)
 {
-	struct groups groups;
+	struct cgroupnames groups;
 
 	if (!mkdtemp(top))
 		return 1;
@@ -140,7 +140,7 @@ main(void)
 	test_v1();
 	test_part();
 	begin_tree("none", "30 23 0:27 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n");
-	ok(groups_open(&groups, tree) < 0 && errno == ENOENT, "no hierarchy has memory");
+	ok(cgroupnames_open(&groups, tree) < 0 && errno == ENOENT, "no hierarchy has memory");
 	remove_below(top);
 	return tap_done();
 }
