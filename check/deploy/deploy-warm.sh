@@ -44,7 +44,7 @@ usage() {
 
 		For warming, as in warm(1): --budget, --cgroup, --exclude, --idle, --include, --jobs,
 		--rate. With --cgroup the service that will read the release pays for its pages, not
-		the session of the deploy.
+		who deploys it.
 
 		Exit status: 0 switched, and all is well; 1 switched, but what comes after that is
 		incomplete; 2 not switched; 3 not switched: usage, or it cannot be told what is in
