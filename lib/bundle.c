@@ -58,6 +58,19 @@ bytes_of(const struct bundle *bundle, size_t i, size_t page)
 	return left < bundle->page ? left : bundle->page;
 }
 
+/* Whether another name of the file is in the bundle already: both would seem to bring it in. */
+static bool
+is_twin(const struct bundle *bundle, size_t i)
+{
+	const struct stat *status = bundle->files[i].status;
+
+	for (size_t j = 0; j < i && status->st_nlink > 1; j++)
+		if (bundle->files[j].status->st_ino == status->st_ino &&
+		    bundle->files[j].status->st_dev == status->st_dev)
+			return true;
+	return false;
+}
+
 /* Maps file NUMBER at its place, where it shall be looked at. */
 static bool
 map_file(const struct bundle *bundle, size_t i)
@@ -65,7 +78,7 @@ map_file(const struct bundle *bundle, size_t i)
 	const struct bundle_file *file = &bundle->files[i];
 	const struct place *place = &bundle->places[i];
 
-	if (!residency_is_cached(file->fd, file->status))
+	if (is_twin(bundle, i) || !residency_is_cached(file->fd, file->status))
 		return false;
 	residency_hide(file->fd);
 	return mmap(bundle->area + place->first * bundle->page, (place->pages + 1) * bundle->page,

@@ -18,6 +18,7 @@
 #include "list.h"
 #include "pool.h"
 #include "stop.h"
+#include "twins.h"
 #include "walk.h"
 
 #define MIN_BATCHES 16
@@ -44,6 +45,7 @@ struct each_run {
 	char *results, *notes; /* of all their items */
 	struct tray *trays;    /* of each worker; NULL: files are worked on one by one */
 	size_t tray_size;      /* files that one takes */
+	struct twins twins;    /* where results are shared */
 	struct batch *batch;   /* being filled, NULL: none */
 	atomic_int lost;       /* errno of what could not be reported */
 };
@@ -332,22 +334,54 @@ close_file(struct each_file *file)
 	file->fd = -1;
 }
 
+/* Whether it has several names, of which one counts. */
+static bool
+is_one_of_several(const struct each_run *run, const struct each_file *file)
+{
+	const struct select *select = run->each.select;
+
+	return !select->count_links && !file->parts &&
+	    (file->status.st_nlink > 1 || select->follow);
+}
+
+/* A file has been worked on. */
+static void
+finish_file(struct each_run *run, struct each_file *file)
+{
+	if (run->each.shares && is_one_of_several(run, file))
+		twins_done(&run->twins, &file->status, file->result, file->error);
+	close_file(file);
+}
+
 static void
 work_on_tray(struct each_run *run, struct tray *tray)
 {
 	if (tray->count)
 		run->each.work_together(tray->files, tray->count, run->each.argument);
 	while (tray->count)
-		close_file(tray->files[--tray->count]);
+		finish_file(run, tray->files[--tray->count]);
+}
+
+/* Whether another name of the file was worked on, or is: then that is the result. */
+static bool
+is_shared(struct each_run *run, struct tray *tray, struct each_file *file)
+{
+	if (!run->each.shares || !is_one_of_several(run, file) ||
+	    twins_claim(&run->twins, &file->status))
+		return false;
+	if (tray)
+		work_on_tray(run, tray); /* it may be in there, or what another waits for */
+	close_file(file);
+	file->error = twins_take(&run->twins, &file->status, file->result);
+	return true;
 }
 
 static void
-settle(struct pool_job *job, unsigned worker, void *argument)
+settle(const struct pool_claim *claim, void *argument)
 {
 	struct each_run *run = argument;
 
-	(void)job;
-	work_on_tray(run, &run->trays[worker]);
+	work_on_tray(run, &run->trays[claim->worker]);
 }
 
 /* As open_file; where too many files are open for one more, those in the tray need not be. */
@@ -362,32 +396,45 @@ open_beside(struct each_run *run, struct tray *tray, struct batch_item *item, co
 	return open_file(item, name, run->each.select);
 }
 
+/* Works on the file of CLAIM, which is open: at once, or with others. */
 static void
-work_on(struct each_run *run, struct tray *tray, struct each_file *file, struct num_range *parts)
+work_on(struct each_run *run, struct tray *tray, struct each_file *file, struct pool_claim *claim)
 {
-	void *argument = run->each.argument;
-
-	set_range(file, parts, &run->each.select->range);
-	if (run->each.look)
-		run->each.look(file, argument);
-	if (!file->error && tray && run->each.gathers(file, argument)) {
+	if (tray && run->each.gathers(file, run->each.argument)) {
 		tray->files[tray->count++] = file;
 		if (tray->count == run->tray_size)
 			work_on_tray(run, tray);
 		return;
 	}
-	if (!file->error)
-		run->each.work(file, argument);
-	close_file(file);
+	if (tray)
+		work_on_tray(run, tray); /* they need not wait for what may take long */
+	pool_hand_on(&run->pool, claim);
+	run->each.work(file, run->each.argument);
+	finish_file(run, file);
 }
 
 static void
-work(struct pool_job *job, size_t number, unsigned worker, void *argument)
+look_at(struct each_run *run, struct tray *tray, struct batch_item *item, struct pool_claim *claim)
+{
+	struct batch *batch = (struct batch *)claim->job;
+	struct each_file *file = &item->file;
+
+	set_range(file, batch->parts + item->part, &run->each.select->range);
+	if (run->each.look)
+		run->each.look(file, run->each.argument);
+	if (file->error)
+		close_file(file);
+	else if (!is_shared(run, tray, file))
+		work_on(run, tray, file, claim);
+}
+
+static void
+work(struct pool_claim *claim, void *argument)
 {
 	struct each_run *run = argument;
-	struct batch *batch = (struct batch *)job;
-	struct batch_item *item = &batch->items[number];
-	struct tray *tray = run->trays ? &run->trays[worker] : NULL;
+	struct batch *batch = (struct batch *)claim->job;
+	struct batch_item *item = &batch->items[claim->item];
+	struct tray *tray = run->trays ? &run->trays[claim->worker] : NULL;
 	int opened = -1;
 
 	clear_result(run, item->file.result); /* of an earlier file */
@@ -396,7 +443,7 @@ work(struct pool_job *job, size_t number, unsigned worker, void *argument)
 		if (opened < 0)
 			item->file.error = errno;
 		if (opened > 0)
-			work_on(run, tray, &item->file, batch->parts + item->part);
+			look_at(run, tray, item, claim);
 		else
 			close_file(&item->file);
 	}
@@ -407,11 +454,10 @@ work(struct pool_job *job, size_t number, unsigned worker, void *argument)
 static bool
 is_repeated(struct each_run *run, struct each_file *file)
 {
-	const struct select *select = run->each.select;
 	int added;
 
 	/* parts of a file may come in several pieces */
-	if (select->count_links || file->parts || (file->status.st_nlink < 2 && !select->follow))
+	if (!is_one_of_several(run, file))
 		return false;
 	added = links_add(&run->seen, file->status.st_dev, file->status.st_ino);
 	if (added < 0)
@@ -456,6 +502,7 @@ run_free(struct each_run *run)
 	free(run->results);
 	free(run->notes);
 	free(run->trays);
+	twins_free(&run->twins);
 	free(run->pool.jobs);
 	links_free(&run->seen);
 	walk_free(&run->walk);
@@ -475,7 +522,8 @@ processors(void)
 static size_t
 choose_tray_size(const struct each_run *run)
 {
-	const size_t others = WALK_OPEN + run->pool.size + 16; /* folders, lists, output */
+	/* folders, lists, output */
+	const size_t others = WALK_OPEN + run->pool.size * BATCH_FOLDERS + 16;
 	struct rlimit limit;
 	size_t share;
 
@@ -519,6 +567,9 @@ allocate(struct each_run *run)
 		if (!run->trays)
 			return -1;
 	}
+	if (run->each.shares &&
+	    twins_begin(&run->twins, pool->size * BATCH_ITEMS, run->each.result_size) < 0)
+		return -1;
 	for (size_t i = 0; i < pool->size; i++) {
 		pool->jobs[i] = &run->batches[i].job;
 		run->batches[i].results = run->results + i * BATCH_ITEMS * run->each.result_size;

@@ -56,6 +56,10 @@ struct each {
 	 * first in order is reported. */
 	void (*work)(struct each_file *file, void *argument);
 
+	/* Of a file of several names, one is worked on, and what came of it is the result of the
+	 * others that come at about the same time. */
+	bool shares;
+
 	/* Where set: whether FILE, which is open, is worked on together with others like it, by
 	 * work_together (COUNT of them, at most EACH_TOGETHER), which is called before long. */
 	bool (*gathers)(const struct each_file *file, void *argument);

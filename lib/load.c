@@ -322,6 +322,7 @@ load_run(struct load *load)
 	struct each each = {
 		.select = load->select,
 		.by_place = true,
+		.shares = true,
 		.result_size = sizeof(struct tally_file),
 		.workers = load->workers
 		    ? load->workers

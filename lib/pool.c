@@ -39,7 +39,7 @@ enter(struct pool *pool, uint64_t *number)
 static void
 leave(struct pool *pool, struct pool_job *job, uint64_t number)
 {
-	if (pool->started == number)
+	if (pool->started == number && atomic_load(&job->next) >= job->count)
 		pool->started++;
 	if (--job->holders == 0) {
 		job->done = true;
@@ -56,34 +56,51 @@ exit_thread(struct pool *pool)
 	pthread_mutex_unlock(&pool->lock);
 }
 
-/* Runs items of JOB until all are claimed. */
+/* Runs items of a job until all are claimed. */
 static void
-run_items(struct pool *pool, struct pool_job *job, unsigned worker)
+run_items(struct pool *pool, struct pool_claim *claim)
 {
-	size_t item;
+	struct pool_job *job = claim->job;
 
-	while ((item = atomic_fetch_add(&job->next, pool->share)) < job->count)
-		for (size_t end = item + pool->share; item < end && item < job->count; item++)
+	while ((claim->item = atomic_fetch_add(&job->next, pool->share)) < job->count) {
+		claim->end = claim->item + pool->share;
+		if (claim->end > job->count)
+			claim->end = job->count;
+		for (; claim->item < claim->end; claim->item++)
 			if (!pool_stopping(pool))
-				pool->run(job, item, worker, pool->argument);
+				pool->run(claim, pool->argument);
+	}
 	if (pool->settle)
-		pool->settle(job, worker, pool->argument);
+		pool->settle(claim, pool->argument);
+}
+
+void
+pool_hand_on(struct pool *pool, struct pool_claim *claim)
+{
+	if (claim->item + 1 == claim->end)
+		return;
+	pthread_mutex_lock(&pool->lock);
+	claim->end = claim->item + 1;
+	atomic_store(&claim->job->next, claim->end);
+	if (pool->started > claim->number)
+		pool->started = claim->number;
+	if (atomic_load(&pool->idle))
+		pthread_cond_signal(&pool->work);
+	pthread_mutex_unlock(&pool->lock);
 }
 
 static void *
 worker(void *argument)
 {
 	struct pool *pool = argument;
-	unsigned self = atomic_fetch_add(&pool->numbered, 1);
-	struct pool_job *job;
-	uint64_t number;
+	struct pool_claim claim = { .worker = atomic_fetch_add(&pool->numbered, 1) };
 
 	pthread_mutex_lock(&pool->lock);
-	while ((job = enter(pool, &number))) {
+	while ((claim.job = enter(pool, &claim.number))) {
 		pthread_mutex_unlock(&pool->lock);
-		run_items(pool, job, self);
+		run_items(pool, &claim);
 		pthread_mutex_lock(&pool->lock);
-		leave(pool, job, number);
+		leave(pool, claim.job, claim.number);
 	}
 	exit_thread(pool);
 	return NULL;

@@ -21,6 +21,14 @@ struct pool_job {
 	bool done;
 };
 
+/* Items of a job that a worker has taken: from ITEM, the one at hand, up to END. */
+struct pool_claim {
+	struct pool_job *job;
+	uint64_t number; /* of the job */
+	size_t item, end;
+	unsigned worker; /* its number */
+};
+
 struct pool {
 	unsigned workers;
 	size_t share;           /* items of a job that a worker takes at once; not 0 */
@@ -30,10 +38,10 @@ struct pool {
 
 	/* Calls pool_take and pool_submit until it has no more. */
 	void (*produce)(struct pool *pool, void *argument);
-	/* In a worker thread, WORKER being its number. */
-	void (*run)(struct pool_job *job, size_t item, unsigned worker, void *argument);
+	/* In a worker thread, the item at hand. */
+	void (*run)(struct pool_claim *claim, void *argument);
 	/* In a worker that has run some items of a job, and will run no more of it; NULL: none. */
-	void (*settle)(struct pool_job *job, unsigned worker, void *argument);
+	void (*settle)(const struct pool_claim *claim, void *argument);
 	void (*collect)(struct pool_job *job, void *argument);
 
 	/* the pool's own */
@@ -54,6 +62,10 @@ struct pool {
  * returns 1, and the pool and all that its functions use must stay in memory.
  */
 int pool_run(struct pool *pool);
+
+/* For a worker, before an item that takes long: others may have what it claimed behind that.
+ * Only where a share is a whole job. */
+void pool_hand_on(struct pool *pool, struct pool_claim *claim);
 
 /* For the producer: a job to fill, NULL where the pool stops. Until pool_submit it
  * is the same one. */

@@ -101,6 +101,41 @@ status 1"
 is "mincore agrees ($try tries)" \
 	"$(for name in few/*; do "$pages" "$name"; done | paste -s -d ' ')" "10/10 0/10 10/10 0/10"
 
+### Several names
+
+mkdir links others
+file links/0 100
+i=0
+while [ $i -lt 99 ]; do
+	i=$((i + 1))
+	ln links/0 links/$i
+done
+for name in a b c d; do file others/$name 100; done
+cold_links() {
+	for name in links/0 others/*; do "$pages" --evict "$name"; done
+}
+cold_links
+run "$warm_tool" -f kv -j 4 --budget $((520 * page)) links others
+is "a file of a hundred names takes its pages from the budget once" \
+	"$(value files) $(value read_bytes) $(value files 2) $(value skipped_bytes 2) $status" \
+	"1 $((100 * page)) 4 0 0"
+cold_links
+run "$warm_tool" -f kv -j 1 --count-links links
+is "--count-links: it is read once even so" \
+	"$(value files) $(value read_bytes) $(value already_bytes) $status" \
+	"100 $((100 * page)) $((9900 * page)) 0"
+file big 800
+ln big big1
+ln big big2
+ln big big3
+wrong=0
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+	"$pages" --evict big
+	run "$warm_tool" -f kv --budget $((800 * page)) --min 99 big big1 big2 big3
+	[ "$(value resident_bytes) $status" = "$((800 * page)) 0" ] || wrong=$((wrong + 1))
+done
+is "names that are loaded at the same time: one result" $wrong 0
+
 ### Very many
 
 mkdir lots lots/x lots/y
