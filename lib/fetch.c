@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/sendfile.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 /*
@@ -14,6 +15,11 @@
  * use: they cost more to make than the copy that they save.
  */
 #define PIECE (2U << 20)
+
+/* All of a piece goes into the same small buffer, again and again: memory of our own would have
+ * to be a part of the budget, and this stays in the processor's cache. */
+#define BUFFER (64U << 10)
+#define PARTS  (PIECE / BUFFER)
 
 /*
  * But where the kernel reads that much ahead anyway, pages that are only handed on (to
@@ -37,7 +43,7 @@ static int
 read_from(struct fetch *fetch)
 {
 	fetch->piece = PIECE;
-	fetch->buffer = malloc(PIECE);
+	fetch->buffer = malloc(BUFFER);
 	return fetch->buffer ? 0 : -1;
 }
 
@@ -48,6 +54,19 @@ fetch_begin(struct fetch *fetch, int fd, const struct device *device, bool ahead
 	if (ahead && device->ahead >= PIECE && send_from(fetch))
 		return 0;
 	return read_from(fetch);
+}
+
+static ssize_t
+read_into_buffer(const struct fetch *fetch, uint64_t offset, size_t size)
+{
+	struct iovec parts[PARTS];
+	int count = 0;
+
+	for (; size > 0; size -= parts[count++].iov_len) {
+		parts[count].iov_base = fetch->buffer;
+		parts[count].iov_len = size < BUFFER ? size : BUFFER;
+	}
+	return preadv(fetch->fd, parts, count, (off_t)offset);
 }
 
 ssize_t
@@ -66,7 +85,7 @@ fetch_read(struct fetch *fetch, uint64_t offset, uint64_t length)
 			return -1;
 		size = size < PIECE ? size : PIECE;
 	}
-	return pread(fetch->fd, fetch->buffer, size, (off_t)offset);
+	return read_into_buffer(fetch, offset, size);
 }
 
 void

@@ -201,7 +201,7 @@ faulty() {
 	chmod 755 "$TMP/faulty/warm"
 	PATH=$TMP/faulty:$PATH deploys "$faulty_name" "$faulty_wanted" releases/2 current
 }
-faulty "files that cannot be read" "2 $untouched" pread64=EIO sendfile=EIO fadvise64 madvise
+faulty "files that cannot be read" "2 $untouched" pread64=EIO preadv=EIO sendfile=EIO fadvise64 madvise
 like "it is said" "$err" "warm: $site/releases/2/[ab]: I/O error*; not switched"
 deploys "a value that warm does not take" "3 $untouched" --min=101 releases/2 current
 like "it is warm that says so" "$err" "warm: *101*

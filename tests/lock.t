@@ -257,7 +257,7 @@ run "$enosys" mlock=ENOMEM -- "$lock" -t 0.2 -f kv b
 is "what cannot be locked is not claimed" "$status:$(row)" "2:1 $((5 * page)) 0  0  partial"
 like "and said" "$err" "lock: b: *lock: nothing is pinned"
 "$pages" --evict b
-run "$enosys" sendfile=EIO pread64=EIO -- "$lock" -t 0.2 -f kv b
+run "$enosys" sendfile=EIO preadv=EIO pread64=EIO -- "$lock" -t 0.2 -f kv b
 is "what cannot be read is not pinned" "$status:$(row)" "2:1 $((5 * page)) 0  0  partial"
 like "and said too" "$err" "lock: b: I/O error*"
 if [ "$(id -u)" -eq 0 ]; then

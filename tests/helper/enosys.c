@@ -46,6 +46,7 @@ static const struct name {
 	{ "openat", SYS_openat },
 	{ "perf_event_open", SYS_perf_event_open },
 	{ "pread64", SYS_pread64 },
+	{ "preadv", SYS_preadv },
 	{ "prlimit64", SYS_prlimit64 },
 	{ "read", SYS_read },
 	{ "readahead", SYS_readahead },
