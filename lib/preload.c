@@ -31,10 +31,17 @@ less(uint64_t a, uint64_t b)
 	return a > b ? a - b : 0;
 }
 
+/* Whether MISSING bytes of LENGTH from OFFSET may come in: what comes are whole pages. */
 static bool
-admits(const struct job *job, uint64_t bytes)
+admits(const struct job *job, uint64_t offset, uint64_t length, uint64_t missing)
 {
-	return !job->hooks->admit || job->hooks->admit(bytes, job->hooks->argument);
+	uint64_t page = residency_page_size(), all = residency_pages(offset, length) * page;
+	uint64_t pages = (missing + page - 1) / page * page;
+
+	/* bytes that begin within a page may reach into one more */
+	if (offset % page)
+		pages += page;
+	return !job->hooks->admit || job->hooks->admit(least(pages, all), job->hooks->argument);
 }
 
 static void
@@ -227,7 +234,7 @@ finish(struct job *job, uint64_t offset, uint64_t length)
 	if (!measure(job, offset, length) || result->resident == length || result->error)
 		return;
 	missing = less(length - result->resident, result->holes);
-	if (stop_asked() || missing == 0 || !admits(job, missing))
+	if (stop_asked() || missing == 0 || !admits(job, offset, length, missing))
 		return;
 	load(job, offset, length, true);
 	measure(job, offset, length);
@@ -246,7 +253,7 @@ preload_range(int fd, const struct stat *status, uint64_t offset, uint64_t lengt
 		return;
 	partly = measure_before(&job, offset, length);
 	missing = length - result->already;
-	if (missing && !admits(&job, missing)) {
+	if (missing && !admits(&job, offset, length, missing)) {
 		result->skipped = missing;
 		result->resident = result->already;
 		return;

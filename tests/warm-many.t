@@ -101,6 +101,17 @@ status 1"
 is "mincore agrees ($try tries)" \
 	"$(for name in few/*; do "$pages" "$name"; done | paste -s -d ' ')" "10/10 0/10 10/10 0/10"
 
+file apart 40
+i=0
+while [ $i -lt 20 ]; do
+	printf '%d:2\tapart\n' $((2 * i * page + page - 1))
+	i=$((i + 1))
+done >ranges
+run "$warm_tool" -f kv --ranges --budget $((22 * page)) -T ranges
+is "bytes on both sides of a page's end take two pages of it" \
+	"$(value size_bytes) $(value read_bytes) $(value skipped_bytes) $status $("$pages" apart)" \
+	"40 22 18 1 22/40"
+
 ### Several names
 
 mkdir links others
