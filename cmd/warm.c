@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* warm: bring files into the page cache, and prove it */
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "aside.h"
 #include "budget.h"
+#include "diag.h"
 #include "eviction.h"
 #include "load.h"
 #include "num.h"
@@ -98,6 +101,7 @@ struct state {
 	struct restore restore;
 	struct requests requests;
 	struct eviction eviction;
+	int status; /* of the source */
 };
 
 static bool
@@ -232,12 +236,27 @@ choose(struct state *state)
 }
 
 /* What is to be known before anything is loaded. */
+static void
+read_source(void *argument)
+{
+	struct state *state = argument;
+
+	if (state->options.restore)
+		state->status = restore_begin(&state->restore);
+	else
+		state->status = requests_begin(&state->requests);
+}
+
 static int
 begin(struct state *state)
 {
-	if (state->options.restore)
-		return restore_begin(&state->restore);
-	return state->options.log ? requests_begin(&state->requests) : STATUS_DONE;
+	if (!state->options.restore && !state->options.log)
+		return STATUS_DONE;
+	if (aside_run(read_source, state))
+		return state->status;
+	if (stop_asked() == SIGALRM)
+		diag_error("not done within the time allowed (--timeout)");
+	return stop_status(STATUS_FAILED);
 }
 
 static int

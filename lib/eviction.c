@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "aside.h"
 #include "diag.h"
 #include "each.h"
 #include "num.h"
@@ -127,6 +128,15 @@ explain_stayed(struct eviction *eviction)
 	}
 }
 
+/* It looks at what other processes have open, wherever that is. */
+static void
+explain_left(void *argument)
+{
+	struct eviction *eviction = argument;
+
+	left_explain(&eviction->left);
+}
+
 /* After the walk: what is missing of the report, and how it went. */
 static int
 finish(struct eviction *eviction)
@@ -141,7 +151,7 @@ finish(struct eviction *eviction)
 	if (report_has_total(&eviction->report))
 		evicted_put(&eviction->all, "total", &eviction->report);
 	status = report_end(&eviction->report, !stopped && eviction->worked);
-	left_explain(&eviction->left);
+	aside_run(explain_left, eviction);
 	explain_stayed(eviction);
 	if (status != STATUS_DONE)
 		return status;
@@ -152,6 +162,18 @@ finish(struct eviction *eviction)
 	if (!eviction->worked && diag_errors())
 		worsen(eviction, STATUS_FAILED);
 	return stop_status(eviction->status);
+}
+
+/* What is good to know before, and may hang where a file system does not answer. */
+static void
+look_ahead(void *argument)
+{
+	struct eviction *eviction = argument;
+	struct report *report = &eviction->report;
+
+	if (report->progress.on && !report->list && eviction->select->range.length == UINT64_MAX)
+		report->progress.total = progress_sizes(report->operands, report->count);
+	report->progress.what = NULL;
 }
 
 int
@@ -172,7 +194,6 @@ eviction_run(struct eviction *eviction)
 		.follow = eviction->select->follow,
 		.workers = eviction->workers,
 	};
-	bool plain = !eviction->report.list && eviction->select->range.length == UINT64_MAX;
 	uint64_t start = stop_now();
 	int result;
 
@@ -181,10 +202,8 @@ eviction_run(struct eviction *eviction)
 		diag_file("cannot start", errno);
 		return STATUS_FAILED;
 	}
-	eviction->report.progress.total = plain
-	    ? progress_sizes(eviction->report.operands, eviction->report.count)
-	    : 0;
-	eviction->report.progress.what = NULL;
+	if (!aside_run(look_ahead, eviction))
+		return finish(eviction);
 	result = each_run(&each, eviction->report.operands, eviction->report.count);
 	progress_clear(&eviction->report.progress);
 	if (result < 0) {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "aside.h"
 #include "bundle.h"
 #include "diag.h"
 #include "each.h"
@@ -259,8 +260,6 @@ take_place(const struct load *load)
 		diag_error("--idle: ioprio_set: %s", strerror(errno));
 		return STATUS_UNKNOWN;
 	}
-	if (load->idle)
-		ioprio_explain(load->report.operands, load->report.count);
 	return STATUS_DONE;
 }
 
@@ -316,6 +315,24 @@ find(size_t operand, struct each_run *run, void *argument)
 	load->source->find(run, load->self);
 }
 
+/* What is good to know before, and may hang where a file system does not answer. */
+static void
+look_ahead(void *argument)
+{
+	struct load *load = argument;
+	struct report *report = &load->report;
+	const char *sample = load->sample || !report->count ? load->sample : report->operands[0];
+
+	if (report->progress.on && !load->source && !report->list &&
+	    load->select->range.length == UINT64_MAX && !load->dry_run)
+		report->progress.total = progress_sizes(report->operands, report->count);
+	report->progress.what = load->dry_run ? "files looked at" : NULL;
+	if (!load->workers)
+		load->workers = workers_for(sample);
+	if (load->idle)
+		ioprio_explain(report->operands, report->count);
+}
+
 int
 load_run(struct load *load)
 {
@@ -324,10 +341,6 @@ load_run(struct load *load)
 		.by_place = true,
 		.shares = true,
 		.result_size = sizeof(struct tally_file),
-		.workers = load->workers
-		    ? load->workers
-		    : workers_for(load->sample || !load->report.count ? load->sample
-								      : load->report.operands[0]),
 		.note_size = load->source ? load->source->note_size : 0,
 		.find = load->source ? find : NULL,
 		.next = load->ranges ? next : NULL,
@@ -339,15 +352,12 @@ load_run(struct load *load)
 		.operand_done = operand_done,
 		.argument = load,
 	};
-	bool plain = !load->source && !load->report.list &&
-	    load->select->range.length == UINT64_MAX && !load->dry_run;
 	uint64_t start = stop_now();
 	int result, status;
 
-	load->report.progress.total = plain
-	    ? progress_sizes(load->report.operands, load->report.count)
-	    : 0;
-	load->report.progress.what = load->dry_run ? "files looked at" : NULL;
+	if (!aside_run(look_ahead, load))
+		return finish(load);
+	each.workers = load->workers;
 	if (manners_begin(&load->manners, load->rate, &load->report.progress) < 0) {
 		diag_error("%s", strerror(errno));
 		return STATUS_FAILED;
