@@ -151,7 +151,8 @@ pool_submit(struct pool *pool)
 bool
 pool_hungry(const struct pool *pool)
 {
-	return atomic_load_explicit(&pool->idle, memory_order_relaxed) > 0;
+	/* before the first job they may not have got as far as to wait for it */
+	return pool->produced == 0 || atomic_load_explicit(&pool->idle, memory_order_relaxed) > 0;
 }
 
 bool

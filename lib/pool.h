@@ -72,7 +72,7 @@ void pool_hand_on(struct pool *pool, struct pool_claim *claim);
 struct pool_job *pool_take(struct pool *pool);
 void pool_submit(struct pool *pool);
 
-/* Whether workers wait for a job: better a small one now than a large one later. */
+/* For the producer: whether workers wait for a job: better a small one now than a large one later. */
 bool pool_hungry(const struct pool *pool);
 
 /* Whether the producer shall return. */

@@ -10,8 +10,9 @@ mkdir "$TMP/deaf"
 "$BUILD/tests/deaf" "$TMP/deaf" >"$TMP/mounted" 2>"$TMP/mount.err" &
 deaf=$!
 on_exit "umount -l $TMP/deaf 2>/dev/null; kill $deaf 2>/dev/null"
-for try in 1 2 3 4 5 6 7 8 9 10; do
-	[ ! -s "$TMP/mounted" ] && [ ! -s "$TMP/mount.err" ] || break
+tries=0
+until [ -s "$TMP/mounted" ] || [ -s "$TMP/mount.err" ] || [ $tries -eq 50 ]; do
+	tries=$((tries + 1))
 	sleep 0.1
 done
 [ -s "$TMP/mounted" ] || skip_all "needs FUSE: $(cat "$TMP/mount.err")"
