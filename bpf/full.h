@@ -197,6 +197,29 @@ end_splice(bool by_kprobe, struct file *file, const __u64 *position, __s64 resul
 	return end_reading(&cache, end, result);
 }
 
+#ifndef BEFORE_FOLIOS
+
+/*
+ * A worker of io_uring is done with WORK, whose request it does not let go of before this has
+ * been seen. There are no figures of what it reads, but where it has come to the request says,
+ * also where a stacked file system had a request of its own (overlayfs).
+ */
+static __always_inline int
+end_work(struct io_wq_work *work)
+{
+	struct io_kiocb *request = (void *)work - bpf_core_field_offset(struct io_kiocb, work);
+	struct reader *reader = reader_of_current(false);
+	struct kiocb *iocb = (void *)request; /* a read's own data comes first */
+
+	if (!reader || !is_uring_read(request))
+		return 0;
+	recover_insert();
+	recover_worked(reader, BPF_CORE_READ(iocb, ki_pos));
+	return 0;
+}
+
+#endif
+
 /* --- preload: readahead(2), posix_fadvise(2) and madvise(2) end in generic_fadvise */
 
 #define POSIX_FADV_WILLNEED 3
@@ -384,6 +407,13 @@ BPF_PROG(map_faulted_begins, struct vm_fault *fault)
 }
 
 #ifndef BEFORE_FOLIOS
+SEC("fentry")
+int
+BPF_PROG(work_done, struct io_wq_work *work)
+{
+	return end_work(work);
+}
+
 /* It has two or three arguments: 6.16. */
 SEC("fexit")
 int
@@ -526,6 +556,13 @@ map_faulted_called(struct pt_regs *regs)
 }
 
 #ifndef BEFORE_FOLIOS
+SEC("kprobe")
+int
+work_freed(struct pt_regs *regs)
+{
+	return end_work((void *)ARGUMENT_1(regs));
+}
+
 SEC("kprobe")
 int
 map_huge_called(struct pt_regs *regs)

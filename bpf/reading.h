@@ -6,7 +6,7 @@
  * Calls of read and splice, as the full tier sees them begin and end. Events come once
  * from each set of programs (see full.h), or from one only, or from none. A call whose end
  * nobody saw is recovered from what the task has been given by the time that it reads
- * again, ends, or hitratio looks.
+ * again, ends, or hitratio looks; that of a worker of io_uring, from its request (5.16).
  */
 #include "reader.h"
 
@@ -57,6 +57,18 @@ has_figures(struct task_struct *task)
 	    !(FOLLOW_TASK(task, flags) & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER));
 }
 
+/* Counts READING, whose end at END nobody has seen; who calls has claimed it. */
+static inline void
+count_recovered(const struct reading *reading, __u64 end, bool target)
+{
+	count(STALLS, reading->stalls, target);
+	if (end <= reading->position)
+		return;
+	end = size_pages(end);
+	count_accesses(&reading->cache, reading->first, end < reading->end ? end : reading->end,
+	    reading->began, target);
+}
+
 /* Counts what READING, of a TASK that has been given NOW, came to; unless another does so at
  * this moment. */
 static inline void
@@ -78,12 +90,7 @@ recover_reading(struct reading *reading, const struct given *now, struct task_st
 		count(UNSEEN, 1, target);
 		return;
 	}
-	count(STALLS, copy.stalls, target);
-	if (end <= copy.position)
-		return;
-	end = size_pages(end);
-	count_accesses(&copy.cache, copy.first, end < copy.end ? end : copy.end, copy.began,
-	    target);
+	count_recovered(&copy, end, target);
 }
 
 /* What of TASK's calls has returned unseen: where it EXITS, all, and of those that are not
@@ -104,6 +111,20 @@ recover_returned(struct reader *reader, struct task_struct *task, bool exits)
 		if (exits && reading->given.calls == now.calls)
 			now.calls += 2;
 		recover_reading(reading, &now, task);
+	}
+}
+
+/* What the current task, a worker of io_uring, read for the request that it is done with has
+ * ended at END, if that was not seen. */
+static inline void
+recover_worked(struct reader *reader, __u64 end)
+{
+	for (int i = 0; i < 2; i++) {
+		struct reading copy = reader->readings[i];
+
+		if (copy.cache.mapping && claim_reading(&reader->readings[i], copy.cache.mapping) &&
+		    state.counting)
+			count_recovered(&copy, end, is_current_target());
 	}
 }
 

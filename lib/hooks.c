@@ -35,6 +35,7 @@ static const struct {
 	[ROLE_EVICT] = { .name = "evict", .needed = ALL },
 	[ROLE_DIRTY] = { .name = "dirty", .needed = ALL },
 	[ROLE_URING] = { .name = "io_uring" }, /* a kernel may be built without */
+	[ROLE_WORK] = { .name = "io_uring worker", .only = HOOKS_RECOVERY },
 	[ROLE_FORK] = { .name = "fork", .needed = ALL, .only = HOOKS_TARGETS },
 	[ROLE_EXIT] = { .name = "exit", .needed = ALL },
 	[ROLE_FREE] = { .name = "free", .needed = ALL, .only = HOOKS_TARGETS },

@@ -28,6 +28,7 @@ enum hook_role {
 	ROLE_EVICT,
 	ROLE_DIRTY,
 	ROLE_URING,
+	ROLE_WORK,
 	ROLE_FORK,
 	ROLE_EXIT,
 	ROLE_FREE,
@@ -53,6 +54,7 @@ enum hooks_use {
 	HOOKS_TARGETS = 1, /* processes are followed: some roles are there only for that */
 	HOOKS_FUNCTIONS = 2,
 	HOOKS_TRACEPOINTS = 4,
+	HOOKS_RECOVERY = 8, /* ends of calls may go unseen */
 };
 
 /*

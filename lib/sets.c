@@ -114,7 +114,8 @@ sets_unload(struct sets *sets)
 static int
 open_object(struct sets *sets, enum hook_tier tier, bool target, struct reason *reason)
 {
-	unsigned use = HOOKS_FUNCTIONS | HOOKS_TRACEPOINTS | (target ? HOOKS_TARGETS : 0);
+	unsigned use = HOOKS_FUNCTIONS | HOOKS_TRACEPOINTS | (target ? HOOKS_TARGETS : 0) |
+	    (sets->settings.recovers ? HOOKS_RECOVERY : 0);
 	enum hook_role missing;
 
 	for (int which = 0; which < PROGRAMS; which++) {
@@ -193,7 +194,7 @@ load_again(struct sets *sets, int set, bool target, struct reason *reason)
 	struct settings settings = sets->settings;
 	unsigned use = (target ? HOOKS_TARGETS : 0) |
 	    (settings.twice && set == 1 ? HOOKS_FUNCTIONS : 0) |
-	    (settings.turn ? HOOKS_TRACEPOINTS : 0);
+	    (settings.turn ? HOOKS_TRACEPOINTS : 0) | (settings.recovers ? HOOKS_RECOVERY : 0);
 	struct bpf_object *object = programs_open(sets->which);
 	enum hook_role missing;
 	int error;
