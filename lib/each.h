@@ -16,7 +16,8 @@ struct walk_entry;
 /*
  * Every selected file once: operands and lists are walked in one thread, files
  * are opened and worked on in parallel, and reported on one after the other in
- * the order of the walk. Memory is bounded however large the tree.
+ * the order of the walk. Memory is bounded however large the tree, but for what walk.h says
+ * and the set of the files with several names.
  */
 
 struct each_file {
