@@ -46,6 +46,14 @@ admit(uint64_t bytes, void *argument)
 	return true;
 }
 
+static bool
+fits(uint64_t bytes, void *argument)
+{
+	struct load *load = argument;
+
+	return bytes <= atomic_load(&load->left);
+}
+
 static void
 asked(uint64_t bytes, void *argument)
 {
@@ -62,21 +70,6 @@ wait(uint64_t bytes, void *argument)
 	return manners_wait(&load->manners, bytes);
 }
 
-/* In a worker: what work would do, but for the reading. */
-static void
-plan(struct load *load, const struct each_file *file, const struct num_range *part,
-    struct preload *result)
-{
-	uint64_t missing;
-
-	preload_look(file->fd, &file->status, part->offset, part->length, result);
-	missing = part->length - result->already;
-	if (missing && !admit(missing, load)) {
-		result->skipped = missing;
-		result->holes = 0; /* nobody gets as far as to see them */
-	}
-}
-
 static struct preload_hooks
 hooks_of(struct load *load)
 {
@@ -84,11 +77,28 @@ hooks_of(struct load *load)
 
 	return (struct preload_hooks){
 		.admit = admit,
+		.fits = fits,
 		.wait = wait,
 		.chunk = chunk == UINT64_MAX ? 0 : chunk,
 		.asked = asked,
 		.argument = load,
 	};
+}
+
+/* In a worker: what work would do, but for the reading. */
+static void
+plan(struct load *load, const struct each_file *file, const struct num_range *part,
+    struct preload *result)
+{
+	struct preload_hooks hooks = hooks_of(load);
+	uint64_t missing;
+
+	preload_look(file->fd, &file->status, part->offset, part->length, &hooks, result);
+	missing = part->length - result->already;
+	if (missing && !admit(missing, load)) {
+		result->skipped = missing;
+		result->holes = 0; /* nobody gets as far as to see them */
+	}
 }
 
 static void

@@ -37,6 +37,12 @@ admits(const struct job *job, uint64_t bytes)
 	return !job->hooks->admit || job->hooks->admit(bytes, job->hooks->argument);
 }
 
+static bool
+fits(const struct job *job, uint64_t bytes)
+{
+	return !job->hooks->fits || job->hooks->fits(bytes, job->hooks->argument);
+}
+
 static void
 count(const struct job *job, uint64_t bytes)
 {
@@ -167,12 +173,34 @@ measure(const struct job *job, uint64_t offset, uint64_t length)
 	return true;
 }
 
+/* As count_in, by residency_query: with what is on its way. The pages at either end are asked
+ * for by themselves, as they may lie in the range in part only. */
+static bool
+count_coming(const struct job *job, uint64_t offset, uint64_t length, uint64_t *bytes,
+    struct residency *seen)
+{
+	uint64_t page = residency_page_size(), end = offset + length, next;
+
+	*bytes = 0;
+	for (; offset < end; offset = next) {
+		bool whole = offset % page == 0 && end - offset >= page;
+
+		next = whole ? end - end % page : least(end, offset - offset % page + page);
+		residency_query(job->fd, job->status, offset, next - offset, seen);
+		if (seen->method == RESIDENCY_UNKNOWN)
+			return false;
+		*bytes += whole ? seen->resident * page : seen->resident * (next - offset);
+	}
+	return true;
+}
+
 /* What is in before, or on its way; whether gaps will show what is not. */
 static bool
 measure_before(const struct job *job, uint64_t offset, uint64_t length)
 {
 	struct preload *result = job->result;
 	struct residency before, proof;
+	bool few;
 
 	residency_query(job->fd, job->status, offset, length, &before);
 	if (note_unknown(result, &before) || before.resident == 0)
@@ -181,12 +209,13 @@ measure_before(const struct job *job, uint64_t offset, uint64_t length)
 		result->already = length;
 		return true;
 	}
-	/* pages do not tell bytes where the range begins or ends within one */
-	if (count_in(job, offset, length, &result->already, &proof))
+	/* where it is missing is looked for page by page, of which a sparse file may have 2^51 */
+	few = fits(job, less(length, before.resident * residency_page_size()));
+	if (few && count_in(job, offset, length, &result->already, &proof))
 		return true;
-	/* as many bytes at least */
-	result->already = less(length, (before.pages - before.resident) * residency_page_size());
-	return false;
+	if (!count_coming(job, offset, length, &result->already, &before))
+		note_unknown(result, &before);
+	return !few;
 }
 
 /* To the end of a file the kernel may read ahead as it likes. */
@@ -268,9 +297,9 @@ preload_rest(int fd, const struct stat *status, const struct preload_hooks *hook
 
 void
 preload_look(int fd, const struct stat *status, uint64_t offset, uint64_t length,
-    struct preload *result)
+    const struct preload_hooks *hooks, struct preload *result)
 {
-	struct job job = { .fd = fd, .status = status, .result = result };
+	struct job job = { .fd = fd, .status = status, .hooks = hooks, .result = result };
 
 	*result = (struct preload){ .why = RESIDENCY_KNOWN };
 	if (length > 0)
