@@ -47,6 +47,7 @@ struct each {
 	unsigned workers; /* 0: as many as there are processors */
 	bool in_order;    /* of the names in each folder; else as they are found */
 	bool by_place;    /* as files lie on the disk, roughly: see walk.h */
+	bool only_files;  /* each_named names no block devices: what has become one is not opened */
 
 	/* Where set, in a worker thread, before any work on a file: may set its error, so that
 	 * nobody works on it, or have it as a whole (parts NULL, and the range). */

@@ -338,6 +338,7 @@ load_run(struct load *load)
 		    : workers_for(load->sample || !load->report.count ? load->sample
 								      : load->report.operands[0]),
 		.note_size = load->source ? load->source->note_size : 0,
+		.only_files = load->source && load->source->only_files,
 		.find = load->source ? find : NULL,
 		.next = load->ranges ? next : NULL,
 		.look = load->source && load->source->look ? look : NULL,

@@ -405,6 +405,7 @@ end(void *self)
 
 const struct source restore_source = {
 	.note_size = sizeof(struct note),
+	.only_files = true,
 	.find = find,
 	.look = look,
 	.count = count,
