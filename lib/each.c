@@ -312,8 +312,11 @@ set_range(struct each_file *file, struct num_range *parts, const struct num_rang
 		return;
 	file->length = 0;
 	for (size_t i = 0; i < file->part_count; i++) {
+		uint64_t asked = parts[i].length;
+
 		parts[i] = clip(&parts[i], size);
 		file->length += parts[i].length;
+		file->beyond |= asked > parts[i].length;
 	}
 	file->offset = parts[0].offset;
 }

@@ -188,6 +188,8 @@ report(const struct each_file *file, void *argument)
 	tally_file(&single, file);
 	if (file->error || load->report.each_file)
 		progress_clear(&load->report.progress);
+	if (single.short_files)
+		diag_detail("%s: parts that were asked for lie behind its end", file->path);
 	if (load->source && load->source->count)
 		told = !load->source->count(file, &single, load->self);
 	if (file->error && !told) {

@@ -39,6 +39,15 @@ explain_holes(const struct load *load)
 	return STATUS_PART;
 }
 
+static enum status
+explain_short(const struct load *load)
+{
+	diag_error("parts that were asked for lie behind the end of %llu files, which may have been "
+		   "longer once; -v names them",
+	    (unsigned long long)load->all.short_files);
+	return STATUS_PART;
+}
+
 /* What is missing and has no other reason: it came, and was pushed out again. */
 static enum status
 explain_missing(const struct load *load, enum status status)
@@ -89,5 +98,7 @@ shortfall_explain(const struct load *load)
 		status = status_worse(status, explain_skipped(load));
 	if (load->all.holes)
 		status = status_worse(status, explain_holes(load));
+	if (load->all.short_files)
+		status = status_worse(status, explain_short(load));
 	return status_worse(status, explain_missing(load, status));
 }

@@ -75,6 +75,7 @@ tally_file(struct tally *tally, const struct each_file *file)
 			.elsewhere = preload->why == RESIDENCY_NOT_PAGE_CACHE,
 			.skipped = preload->skipped,
 			.skipped_files = preload->skipped > 0,
+			.short_files = file->parts && file->beyond,
 			.start = result->start,
 			.end = result->end,
 		};
@@ -106,6 +107,7 @@ tally_add(struct tally *tally, const struct tally *more)
 	tally->hidden += more->hidden;
 	tally->elsewhere += more->elsewhere;
 	tally->skipped_files += more->skipped_files;
+	tally->short_files += more->short_files;
 	tally->beyond |= more->beyond;
 	add_bytes(tally, &tally->size, more->size);
 	add_bytes(tally, &tally->already, more->already);

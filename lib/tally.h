@@ -23,6 +23,7 @@ struct tally {
 	uint64_t failed;            /* could not be opened, read or measured */
 	uint64_t hidden, elsewhere; /* of these: we may not know; not in the page cache */
 	uint64_t skipped_files;
+	uint64_t short_files; /* of which parts were asked for that lie behind the end */
 
 	/* Bytes, of the files that could be measured. */
 	uint64_t size, already, missing, read, resident;

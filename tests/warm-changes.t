@@ -46,4 +46,37 @@ else
 	skip "what has become no file" "needs strace"
 fi
 
+### Parts behind the end of a file
+
+rm -rf ./*
+file a 2 100
+file b 4
+size=$((2 * page + 100))
+printf '%s\t%s\n' 1000000:4096 a $page:$((2 * page)) a 0:$page b $((3 * page)):$page b >list
+run "$warm_tool" -f kv --ranges --min=100 -T list
+is "what a file does not have is told" "$status:$(value files):$(value size_bytes):$err" \
+	"1:2:$((size + page)):warm: parts that were asked for lie behind the end of 1 files, which may have been longer once; -v names them"
+run "$warm_tool" -v --ranges -T list
+like "-v names it" "$err" "*warm: a: parts that were asked for lie behind its end*"
+run "$warm_tool" --dry-run -q --ranges -T list
+is "a dry run says so, too" "$status" 1
+printf '0:%s\ta\n' $size >list
+run "$warm_tool" -q --ranges -T list
+is "up to the end is nothing to tell" "$status:$err" "0:"
+
+# a snapshot with pages of b in three heats
+cat b >/dev/null
+"$resident" -q --save=snap b >/dev/null
+{
+	grep -v -e ^in -e ^end snap
+	printf 'in\t%s\t%s\t%s\n' 0 $page 3 $page $page 1 $((2 * page)) $((2 * page)) 2
+	grep ^end snap
+} >heats
+truncate -s $((page + 1)) b
+run "$warm_tool" -f kv --restore=heats --changed=ranges
+is "a file that became shorter since a snapshot" "$status:$(value size_bytes)" "1:$((page + 1))"
+like "it counts once" "$err" "*behind the end of 1 files,*"
+run "$warm_tool" -f kv --restore=heats --changed=whole
+is "as a whole nothing of it is missing" "$status:$(value size_bytes)" "0:$((page + 1))"
+
 done_testing

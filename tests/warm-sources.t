@@ -314,7 +314,7 @@ run "$warm" -v --restore=changed
 is "-v names them, once" "$(printf '%s\n' "$err" | grep -c "$here/")" 5
 like "which are gone" "$err" "*warm: $here/gone: gone since the snapshot*"
 : >b
-brings "a file that is shorter now: what is left of the parts" "1 0 0 0 0 0 0 0" "" "b" \
+brings "a file that is shorter now: what is left of the parts" "1 0 0 0 0 0 0 1" "" "b" \
 	--changed=ranges --restore=changed --include=b
 {
 	printf 'file\t1\t2\t%s\t5.000000000\t%s/gone\n' $((8 * page)) "$here"; part 0 1; part 1 1 2
