@@ -155,6 +155,17 @@ is_all_in(const struct job *job, uint64_t offset, uint64_t length, struct reside
 	return true;
 }
 
+/* Of LENGTH bytes from OFFSET, those behind the end that the file has now. */
+static uint64_t
+behind_end(const struct job *job, uint64_t offset, uint64_t length)
+{
+	struct stat now;
+
+	if (!S_ISREG(job->status->st_mode) || fstat(job->fd, &now) < 0)
+		return 0;
+	return least(less(offset + length, (uint64_t)now.st_size), length);
+}
+
 /* What is in afterwards; false where that cannot be known. */
 static bool
 measure(const struct job *job, uint64_t offset, uint64_t length)
@@ -168,8 +179,11 @@ measure(const struct job *job, uint64_t offset, uint64_t length)
 		count_in(job, offset, length, &result->resident, &proof);
 	if (note_unknown(result, &proof))
 		return false;
-	if (result->resident < length)
-		result->holes = holes_sum(job->fd, offset, length);
+	result->holes = result->cut = 0;
+	if (result->resident < length) {
+		result->cut = behind_end(job, offset, length);
+		result->holes = holes_sum(job->fd, offset, length - result->cut);
+	}
 	return true;
 }
 
@@ -255,7 +269,7 @@ finish(struct job *job, uint64_t offset, uint64_t length)
 
 	if (!measure(job, offset, length) || result->resident == length || result->error)
 		return;
-	missing = less(length - result->resident, result->holes);
+	missing = less(length - result->resident, result->holes + result->cut);
 	if (stop_asked() || missing == 0 || !admits(job, missing))
 		return;
 	load(job, offset, length, true);
@@ -315,6 +329,7 @@ preload_add(struct preload *sum, const struct preload *part)
 	sum->already += part->already;
 	sum->resident += part->resident;
 	sum->holes += part->holes;
+	sum->cut += part->cut;
 	sum->skipped += part->skipped;
 	sum->read += part->read;
 	if (!sum->error)

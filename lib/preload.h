@@ -30,10 +30,11 @@ struct preload_hooks {
 };
 
 struct preload {
-	enum residency_why why; /* RESIDENCY_KNOWN: the next four are measured */
+	enum residency_why why; /* RESIDENCY_KNOWN: the next five are measured */
 	uint64_t already;       /* bytes that were in, or on their way */
 	uint64_t resident;      /* bytes that mincore saw afterwards */
 	uint64_t holes;         /* bytes of holes where these are not cached: see holes.h */
+	uint64_t cut;           /* bytes behind the end that the file has by now */
 	uint64_t skipped;       /* bytes missing that admit refused */
 	uint64_t read;          /* bytes asked for and given */
 	int error;              /* errno of what failed in reading, or 0 */

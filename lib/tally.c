@@ -89,6 +89,7 @@ tally_file(struct tally *tally, const struct each_file *file)
 		single.resident = preload->resident;
 		single.expected = file->length - preload->skipped - preload->holes;
 		single.holes = preload->holes;
+		single.cut = preload->cut;
 	}
 	tally_add(tally, &single);
 }
@@ -116,6 +117,7 @@ tally_add(struct tally *tally, const struct tally *more)
 	add_bytes(tally, &tally->resident, more->resident);
 	add_bytes(tally, &tally->expected, more->expected);
 	add_bytes(tally, &tally->holes, more->holes);
+	add_bytes(tally, &tally->cut, more->cut);
 	add_bytes(tally, &tally->skipped, more->skipped);
 	if (more->end && (!tally->end || more->start < tally->start))
 		tally->start = more->start;

@@ -29,6 +29,7 @@ struct tally {
 	uint64_t size, already, missing, read, resident;
 	uint64_t expected; /* in memory, if all that is not skipped comes in */
 	uint64_t holes;    /* of tmpfs, which are not cached */
+	uint64_t cut;      /* of files that became shorter while they were read */
 	uint64_t skipped;  /* of any file */
 	bool beyond;       /* a sum in bytes is more than 64 bits hold: none is known */
 

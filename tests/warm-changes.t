@@ -79,4 +79,18 @@ like "it counts once" "$err" "*behind the end of 1 files,*"
 run "$warm_tool" -f kv --restore=heats --changed=whole
 is "as a whole nothing of it is missing" "$status:$(value size_bytes)" "0:$((page + 1))"
 
+### A file that becomes shorter while it is read
+
+file cut 512
+size=$((512 * page))
+{
+	sleep 0.5
+	truncate -s $((16 * page)) cut
+} &
+run "$warm_tool" -f kv --rate=$((size / 2)) cut
+wait $!
+is "a file that is cut meanwhile is no success" "$status:$(value size_bytes)" "1:$size"
+like "what it lost is told, and nothing else" "$err" \
+	"warm: * ($((496 * page)) bytes) are not there any more: files became shorter while they were read"
+
 done_testing
