@@ -17,6 +17,7 @@
 #include "links.h"
 #include "list.h"
 #include "pool.h"
+#include "residency.h"
 #include "stop.h"
 #include "walk.h"
 
@@ -303,7 +304,7 @@ clip(const struct num_range *range, uint64_t size)
 static void
 set_range(struct each_file *file, struct num_range *parts, const struct num_range *range)
 {
-	uint64_t size = (uint64_t)file->status.st_size;
+	uint64_t size = (uint64_t)file->status.st_size, pages = residency_pages(0, size);
 	struct num_range clipped = clip(range, size);
 
 	file->offset = clipped.offset;
@@ -312,11 +313,11 @@ set_range(struct each_file *file, struct num_range *parts, const struct num_rang
 		return;
 	file->length = 0;
 	for (size_t i = 0; i < file->part_count; i++) {
-		uint64_t asked = parts[i].length;
-
+		/* part of the last page may be meant by all of it */
+		file->beyond |= parts[i].length &&
+		    residency_pages(0, parts[i].offset + parts[i].length) > pages;
 		parts[i] = clip(&parts[i], size);
 		file->length += parts[i].length;
-		file->beyond |= asked > parts[i].length;
 	}
 	file->offset = parts[0].offset;
 }

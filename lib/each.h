@@ -30,7 +30,7 @@ struct each_file {
 	const struct num_range *parts; /* NULL: that range; else its own, clipped as well, and
 					* length is their sum */
 	size_t part_count;
-	bool beyond;      /* its own parts reach behind its end */
+	bool beyond;      /* its own parts reach behind its last page */
 	const void *note; /* what each_named had on it, note_size bytes; may be NULL */
 	int error;        /* errno of what failed, 0: none; the worker may set it.
 	                          * ESPIPE: no file, folder or block device; EISDIR: a folder,

@@ -60,9 +60,9 @@ run "$warm_tool" -v --ranges -T list
 like "-v names it" "$err" "*warm: a: parts that were asked for lie behind its end*"
 run "$warm_tool" --dry-run -q --ranges -T list
 is "a dry run says so, too" "$status" 1
-printf '0:%s\ta\n' $size >list
+printf '0:%s\ta\n' $((3 * page)) >list
 run "$warm_tool" -q --ranges -T list
-is "up to the end is nothing to tell" "$status:$err" "0:"
+is "up to the end of its last page is nothing to tell" "$status:$err" "0:"
 
 # a snapshot with pages of b in three heats
 cat b >/dev/null
