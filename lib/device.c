@@ -14,6 +14,7 @@
 #include "mounts.h"
 
 #define USUAL_AHEAD (128U << 10) /* VM_READAHEAD_PAGES */
+#define REMEMBERED  8            /* devices; each subvolume of btrfs is one */
 
 /* linux/magic.h has some of them only, and which depends on its version. */
 #define NFS_MAGIC    0x6969
@@ -125,7 +126,9 @@ source_of(int fd)
 		return 0;
 	while ((mount = mounts_next(&mounts)))
 		if (mount->number == number) {
-			if (stat(mount->source, &status) < 0 || !S_ISBLK(status.st_mode))
+			/* else it is a name of its own kind, not a path from here */
+			if (mount->source[0] != '/' || stat(mount->source, &status) < 0 ||
+			    !S_ISBLK(status.st_mode))
 				status.st_rdev = 0;
 			break;
 		}
@@ -168,16 +171,18 @@ struct device
 device_of(int fd, const struct stat *status)
 {
 	static _Thread_local struct {
-		bool known;
 		dev_t number;
 		struct device device;
-	} last;
+	} seen[REMEMBERED]; /* a ring */
+	static _Thread_local size_t count;
 	dev_t number = S_ISBLK(status->st_mode) ? status->st_rdev : status->st_dev;
+	size_t at;
 
-	if (!last.known || last.number != number) {
-		look_up(fd, number, &last.device);
-		last.number = number;
-		last.known = true;
-	}
-	return last.device;
+	for (size_t i = 0; i < count && i < REMEMBERED; i++)
+		if (seen[i].number == number)
+			return seen[i].device;
+	at = count++ % REMEMBERED;
+	seen[at].number = number;
+	look_up(fd, number, &seen[at].device);
+	return seen[at].device;
 }

@@ -30,7 +30,7 @@ bool device_says(const char *root, dev_t number, const char *name, char *text, s
 /* Looks at the disk, or the partition of one, with number NUMBER. */
 void device_look(const char *root, dev_t number, struct device *device);
 
-/* That of the file FD. Thread-safe; what was seen last is remembered. */
+/* That of the file FD. Thread-safe; a few that were seen last are remembered. */
 struct device device_of(int fd, const struct stat *status);
 
 #endif

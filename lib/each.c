@@ -17,6 +17,7 @@
 #include "links.h"
 #include "list.h"
 #include "pool.h"
+#include "residency.h"
 #include "stop.h"
 #include "twins.h"
 #include "walk.h"
@@ -239,13 +240,13 @@ open_item(const struct batch_item *item, const char *name, int flags)
 /* Whether a name that nobody has looked at is one of what is opened: opening a device
  * can do things. Else -1 with errno. */
 static int
-look(const struct batch_item *item, const char *name, bool follow)
+look(const struct batch_item *item, const char *name, bool follow, bool devices)
 {
 	struct stat status;
 
 	if (fstatat(folder_fd(item->folder), name, &status, follow ? 0 : AT_SYMLINK_NOFOLLOW) < 0)
 		return -1;
-	if (S_ISREG(status.st_mode) || (S_ISBLK(status.st_mode) && item->operand))
+	if (S_ISREG(status.st_mode) || (S_ISBLK(status.st_mode) && devices))
 		return 0;
 	errno = S_ISDIR(status.st_mode) ? EISDIR : S_ISLNK(status.st_mode) ? ELOOP : ESPIPE;
 	return -1;
@@ -254,17 +255,19 @@ look(const struct batch_item *item, const char *name, bool follow)
 /* Opens what was found. Returns 1, 0 where it is none of the selected files after
  * all, -1 with errno. */
 static int
-open_file(struct batch_item *item, const char *name, const struct select *select)
+open_file(struct batch_item *item, const char *name, const struct each *each)
 {
+	const struct select *select = each->select;
 	struct stat *status = &item->file.status;
 	uint64_t capacity;
 	/* O_NONBLOCK: should it have become a FIFO since, it shall not hang us */
 	int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 	bool asked = item->operand || item->kind == BATCH_NAMED; /* not only listed in a folder */
+	bool devices = item->operand && !each->only_files;
 
 	if (!item->operand && !select->follow && item->kind != BATCH_HELD)
 		flags |= O_NOFOLLOW;
-	if (item->kind == BATCH_NAMED && look(item, name, !(flags & O_NOFOLLOW)) < 0)
+	if (item->kind == BATCH_NAMED && look(item, name, !(flags & O_NOFOLLOW), devices) < 0)
 		return -1;
 	item->file.fd = open_item(item, name, flags);
 	/* who has a lease on it (fcntl(2)) was told, and has a moment to give it up */
@@ -280,7 +283,7 @@ open_file(struct batch_item *item, const char *name, const struct select *select
 	}
 	if (fstat(item->file.fd, status) < 0)
 		return -1;
-	if (S_ISBLK(status->st_mode) && item->operand) {
+	if (S_ISBLK(status->st_mode) && devices) {
 		if (ioctl(item->file.fd, BLKGETSIZE64, &capacity) < 0)
 			return -1;
 		status->st_size = (off_t)capacity;
@@ -303,7 +306,7 @@ clip(const struct num_range *range, uint64_t size)
 static void
 set_range(struct each_file *file, struct num_range *parts, const struct num_range *range)
 {
-	uint64_t size = (uint64_t)file->status.st_size;
+	uint64_t size = (uint64_t)file->status.st_size, pages = residency_pages(0, size);
 	struct num_range clipped = clip(range, size);
 
 	file->offset = clipped.offset;
@@ -312,6 +315,9 @@ set_range(struct each_file *file, struct num_range *parts, const struct num_rang
 		return;
 	file->length = 0;
 	for (size_t i = 0; i < file->part_count; i++) {
+		/* part of the last page may be meant by all of it */
+		file->beyond |= parts[i].length &&
+		    residency_pages(0, parts[i].offset + parts[i].length) > pages;
 		parts[i] = clip(&parts[i], size);
 		file->length += parts[i].length;
 	}
@@ -388,12 +394,12 @@ settle(const struct pool_claim *claim, void *argument)
 static int
 open_beside(struct each_run *run, struct tray *tray, struct batch_item *item, const char *name)
 {
-	int opened = open_file(item, name, run->each.select);
+	int opened = open_file(item, name, &run->each);
 
 	if (opened >= 0 || errno != EMFILE || !tray || tray->count == 0)
 		return opened;
 	work_on_tray(run, tray);
-	return open_file(item, name, run->each.select);
+	return open_file(item, name, &run->each);
 }
 
 /* Works on the file of CLAIM, which is open: at once, or with others. */

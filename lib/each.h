@@ -16,7 +16,8 @@ struct walk_entry;
 /*
  * Every selected file once: operands and lists are walked in one thread, files
  * are opened and worked on in parallel, and reported on one after the other in
- * the order of the walk. Memory is bounded however large the tree.
+ * the order of the walk. Memory is bounded however large the tree, but for what walk.h says
+ * and the set of the files with several names.
  */
 
 struct each_file {
@@ -29,6 +30,7 @@ struct each_file {
 	const struct num_range *parts; /* NULL: that range; else its own, clipped as well, and
 					* length is their sum */
 	size_t part_count;
+	bool beyond;      /* its own parts reach behind its last page */
 	const void *note; /* what each_named had on it, note_size bytes; may be NULL */
 	int error;        /* errno of what failed, 0: none; the worker may set it.
 	                          * ESPIPE: no file, folder or block device; EISDIR: a folder,
@@ -46,6 +48,7 @@ struct each {
 	unsigned workers; /* 0: as many as there are processors */
 	bool in_order;    /* of the names in each folder; else as they are found */
 	bool by_place;    /* as files lie on the disk, roughly: see walk.h */
+	bool only_files;  /* each_named names no block devices: what has become one is not opened */
 
 	/* Where set, in a worker thread, before any work on a file: may set its error, so that
 	 * nobody works on it, or have it as a whole (parts NULL, and the range). */

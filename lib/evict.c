@@ -17,13 +17,16 @@
 /* After a stop, steps that are looked at all the same: 4 GiB. */
 #define LAST_LOOKS 256
 
+/* Pages that are skipped in one step, if nothing of them is in memory. */
+#define LONGEST (1ULL << 40)
+
 struct job {
 	struct evict_tools *tools;
 	struct stayed_asked asked;
 	uint64_t end; /* as asked.end, but within the file */
 	bool act;     /* still to drop something, not just to measure */
 	uint64_t waited;
-	unsigned looks;
+	unsigned looks; /* after a stop */
 	struct evict *result;
 };
 
@@ -59,7 +62,7 @@ most(uint64_t a, uint64_t b)
 
 /* The part of what is asked for that the window, or one page, holds: [*start, *end). */
 static void
-clip(const struct job *job, uint64_t first, size_t pages, uint64_t *start, uint64_t *end)
+clip(const struct job *job, uint64_t first, uint64_t pages, uint64_t *start, uint64_t *end)
 {
 	uint64_t page = residency_page_size();
 
@@ -76,17 +79,13 @@ length_for_kernel(const struct job *job, uint64_t start, uint64_t end)
 }
 
 static int
-look(struct job *job, const struct window *window, unsigned char *in)
+look(const struct job *job, const struct window *window, unsigned char *in)
 {
 	size_t bytes = window->pages * (size_t)residency_page_size();
 	off_t offset = (off_t)(window->first * residency_page_size());
 	void *map;
 	int result;
 
-	if (stop_asked() && job->looks++ >= LAST_LOOKS) {
-		errno = EINTR;
-		return -1;
-	}
 	map = mmap(NULL, bytes, PROT_READ, MAP_SHARED, job->asked.fd, offset);
 	if (map == MAP_FAILED)
 		return -1;
@@ -210,12 +209,43 @@ count(struct job *job, const struct window *window)
 /* Nothing there is nothing to do, whoever uses the file. Other than mincore, cachestat counts
  * pages of which only some blocks are there, too. */
 static bool
-is_cold(const struct job *job, uint64_t start, uint64_t end)
+is_cold(const struct job *job, uint64_t start, uint64_t end, enum residency_method *method)
 {
 	struct residency seen;
 
 	residency_query(job->asked.fd, job->asked.status, start, end - start, &seen);
+	*method = seen.method;
 	return seen.method != RESIDENCY_UNKNOWN && seen.resident == 0;
+}
+
+/*
+ * Moves page *NUMBER on to the first window that is not cold, or to LAST. -1 with EINTR at a stop,
+ * some windows later. cachestat takes the time of what is in memory, mincore that of what might be:
+ * a sparse file may have 2^51 pages.
+ */
+static int
+pass_cold(struct job *job, uint64_t *number, uint64_t last)
+{
+	uint64_t stretch = WINDOW, pages, start, end;
+	enum residency_method method;
+
+	while (*number < last) {
+		if (stop_asked() && job->looks++ >= LAST_LOOKS) {
+			errno = EINTR;
+			return -1;
+		}
+		pages = least(last - *number, stretch - *number % WINDOW);
+		clip(job, *number, pages, &start, &end);
+		if (is_cold(job, start, end, &method)) {
+			*number += pages;
+			if (method == RESIDENCY_CACHESTAT && stretch < LONGEST)
+				stretch *= 2;
+		} else if (stretch > WINDOW)
+			stretch /= 2;
+		else
+			break;
+	}
+	return 0;
 }
 
 static int
@@ -224,8 +254,6 @@ handle(struct job *job, struct window *window)
 	uint64_t start, end;
 
 	clip(job, window->first, window->pages, &start, &end);
-	if (is_cold(job, start, end))
-		return 0;
 	if (look(job, window, window->before) < 0)
 		return -1;
 	memcpy(window->in, window->before, window->pages);
@@ -248,15 +276,17 @@ handle_all(struct job *job)
 	uint64_t last = number + residency_pages(job->asked.offset, job->end - job->asked.offset);
 	struct window window;
 
-	for (; number < last; number += window.pages) {
+	while (pass_cold(job, &number, last) == 0) {
+		if (number == last)
+			return;
 		window.first = number;
 		window.pages = (size_t)least(last - number, WINDOW - number % WINDOW);
-		if (handle(job, &window) < 0) {
-			job->result->why = RESIDENCY_ERROR;
-			job->result->unmeasured = errno;
-			return;
-		}
+		if (handle(job, &window) < 0)
+			break;
+		number += window.pages;
 	}
+	job->result->why = RESIDENCY_ERROR;
+	job->result->unmeasured = errno;
 }
 
 /* Where nobody tells us what is in memory. */
@@ -345,6 +375,8 @@ evict_range(struct evict_tools *tools, int fd, const struct stat *status, uint64
 		.result = result,
 	};
 
+	enum residency_method method;
+
 	*result = (struct evict){ .why = RESIDENCY_KNOWN };
 	if (length == 0)
 		return;
@@ -353,7 +385,7 @@ evict_range(struct evict_tools *tools, int fd, const struct stat *status, uint64
 		return;
 	}
 	if (!once || !recall(tools, status, result)) {
-		if (!is_cold(&job, offset, end))
+		if (!is_cold(&job, offset, end, &method))
 			work(&job);
 		if (once)
 			remember(tools, status, result);

@@ -8,11 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "maps.h"
 #include "pids.h"
 #include "procs.h"
+#include "sysabi.h"
 
 #define PATH 48 /* "/proc/PID/comm" */
 
@@ -82,6 +84,27 @@ is_process(pid_t pid)
 	return procs_look("", &one) < 0 ? is_hidden() : !one.kernel && !one.dead;
 }
 
+/*
+ * Which file NAME is, as fstatat has it. What other processes hold may lie on a server that does
+ * not answer (NFS, FUSE): the kernel must not ask it. Without statx (before Linux 4.11, or in a
+ * sandbox) it does.
+ */
+static int
+identify(int folder, const char *name, int flags, struct stat *status)
+{
+	struct sysabi_statx known;
+
+	if (syscall(SYS_statx, folder, name, flags | SYSABI_AT_DONT_SYNC, SYSABI_STATX_INODE,
+		&known) < 0) {
+		if (errno != ENOSYS && errno != EPERM)
+			return -1;
+		return fstatat(folder, name, status, flags);
+	}
+	status->st_dev = makedev(known.major, known.minor);
+	status->st_ino = known.inode;
+	return 0;
+}
+
 static bool
 look_at_open(const struct look *look, pid_t pid)
 {
@@ -95,7 +118,7 @@ look_at_open(const struct look *look, pid_t pid)
 	if (!folder)
 		return !is_hidden() || !is_process(pid);
 	while ((entry = readdir(folder)))
-		if (fstatat(dirfd(folder), entry->d_name, &status, 0) == 0)
+		if (identify(dirfd(folder), entry->d_name, 0, &status) == 0)
 			compare(look, &status, pid);
 	closedir(folder);
 	return true;
@@ -123,7 +146,8 @@ compare_mapped(const struct look *look, const struct maps_entry *entry, pid_t pi
 	compare(look, &status, pid);
 	if (asprintf(&path, "/proc/%d/root%s", (int)pid, entry->path) < 0)
 		return;
-	if (lstat(path, &status) == 0 && status.st_ino == entry->inode)
+	if (identify(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, &status) == 0 &&
+	    status.st_ino == entry->inode)
 		compare(look, &status, pid);
 	free(path);
 }

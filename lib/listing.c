@@ -39,13 +39,16 @@ grow(struct listing *listing)
 static int
 read_some(int fd, size_t limit, struct listing *listing)
 {
+	size_t room;
 	long n;
 
 	do {
 		if (listing->size - listing->length < CHUNK && !grow(listing))
 			return -1;
-		n = listing_read(fd, listing->entries + listing->length,
-		    listing->size - listing->length);
+		room = listing->size - listing->length;
+		if (room > CHUNK && room > limit - listing->length)
+			room = limit - listing->length > CHUNK ? limit - listing->length : CHUNK;
+		n = listing_read(fd, listing->entries + listing->length, room);
 		if (n > 0)
 			listing->length += (size_t)n;
 	} while (n > 0 && listing->length < limit);

@@ -24,7 +24,7 @@ long listing_read(int fd, char *buffer, size_t size);
 enum listing_order { LISTING_BY_NAME, LISTING_BY_INODE };
 
 /*
- * What is left to read of FD, but not much more than LIMIT bytes of it, in ORDER: LENGTH bytes in
+ * What is left to read of FD, but LIMIT bytes of it and 32 KiB at most, in ORDER: LENGTH bytes in
  * *BUFFER, to be freed, and where to go on in *POSITION. 0, or -1 with errno, and then what
  * could be read.
  */

@@ -47,6 +47,14 @@ admit(uint64_t bytes, void *argument)
 	return true;
 }
 
+static bool
+fits(uint64_t bytes, void *argument)
+{
+	struct load *load = argument;
+
+	return bytes <= atomic_load(&load->left);
+}
+
 static void
 asked(uint64_t bytes, void *argument)
 {
@@ -63,21 +71,6 @@ wait(uint64_t bytes, void *argument)
 	return manners_wait(&load->manners, bytes);
 }
 
-/* In a worker: what work would do, but for the reading. */
-static void
-plan(struct load *load, const struct each_file *file, const struct num_range *part,
-    struct preload *result)
-{
-	uint64_t missing;
-
-	preload_look(file->fd, &file->status, part->offset, part->length, result);
-	missing = part->length - result->already;
-	if (missing && !admit(missing, load)) {
-		result->skipped = missing;
-		result->holes = 0; /* nobody gets as far as to see them */
-	}
-}
-
 static struct preload_hooks
 hooks_of(struct load *load)
 {
@@ -85,11 +78,28 @@ hooks_of(struct load *load)
 
 	return (struct preload_hooks){
 		.admit = admit,
+		.fits = fits,
 		.wait = wait,
 		.chunk = chunk == UINT64_MAX ? 0 : chunk,
 		.asked = asked,
 		.argument = load,
 	};
+}
+
+/* In a worker: what work would do, but for the reading. */
+static void
+plan(struct load *load, const struct each_file *file, const struct num_range *part,
+    struct preload *result)
+{
+	struct preload_hooks hooks = hooks_of(load);
+	uint64_t missing;
+
+	preload_look(file->fd, &file->status, part->offset, part->length, &hooks, result);
+	missing = part->length - result->already;
+	if (missing && !admit(missing, load)) {
+		result->skipped = missing;
+		result->holes = 0; /* nobody gets as far as to see them */
+	}
 }
 
 static void
@@ -179,6 +189,8 @@ report(const struct each_file *file, void *argument)
 	tally_file(&single, file);
 	if (file->error || load->report.each_file)
 		progress_clear(&load->report.progress);
+	if (single.short_files)
+		diag_detail("%s: parts that were asked for lie behind its end", file->path);
 	if (load->source && load->source->count)
 		told = !load->source->count(file, &single, load->self);
 	if (file->error && !told) {
@@ -342,6 +354,7 @@ load_run(struct load *load)
 		.shares = true,
 		.result_size = sizeof(struct tally_file),
 		.note_size = load->source ? load->source->note_size : 0,
+		.only_files = load->source && load->source->only_files,
 		.find = load->source ? find : NULL,
 		.next = load->ranges ? next : NULL,
 		.look = load->source && load->source->look ? look : NULL,

@@ -44,6 +44,12 @@ admits(const struct job *job, uint64_t offset, uint64_t length, uint64_t missing
 	return !job->hooks->admit || job->hooks->admit(least(pages, all), job->hooks->argument);
 }
 
+static bool
+fits(const struct job *job, uint64_t bytes)
+{
+	return !job->hooks->fits || job->hooks->fits(bytes, job->hooks->argument);
+}
+
 static void
 count(const struct job *job, uint64_t bytes)
 {
@@ -156,6 +162,17 @@ is_all_in(const struct job *job, uint64_t offset, uint64_t length, struct reside
 	return true;
 }
 
+/* Of LENGTH bytes from OFFSET, those behind the end that the file has now. */
+static uint64_t
+behind_end(const struct job *job, uint64_t offset, uint64_t length)
+{
+	struct stat now;
+
+	if (!S_ISREG(job->status->st_mode) || fstat(job->fd, &now) < 0)
+		return 0;
+	return least(less(offset + length, (uint64_t)now.st_size), length);
+}
+
 /* What is in afterwards; false where that cannot be known. */
 static bool
 measure(const struct job *job, uint64_t offset, uint64_t length)
@@ -169,8 +186,32 @@ measure(const struct job *job, uint64_t offset, uint64_t length)
 		count_in(job, offset, length, &result->resident, &proof);
 	if (note_unknown(result, &proof))
 		return false;
-	if (result->resident < length)
-		result->holes = holes_sum(job->fd, offset, length);
+	result->holes = result->cut = 0;
+	if (result->resident < length) {
+		result->cut = behind_end(job, offset, length);
+		result->holes = holes_sum(job->fd, offset, length - result->cut);
+	}
+	return true;
+}
+
+/* As count_in, by residency_query: with what is on its way. The pages at either end are asked
+ * for by themselves, as they may lie in the range in part only. */
+static bool
+count_coming(const struct job *job, uint64_t offset, uint64_t length, uint64_t *bytes,
+    struct residency *seen)
+{
+	uint64_t page = residency_page_size(), end = offset + length, next;
+
+	*bytes = 0;
+	for (; offset < end; offset = next) {
+		bool whole = offset % page == 0 && end - offset >= page;
+
+		next = whole ? end - end % page : least(end, offset - offset % page + page);
+		residency_query(job->fd, job->status, offset, next - offset, seen);
+		if (seen->method == RESIDENCY_UNKNOWN)
+			return false;
+		*bytes += whole ? seen->resident * page : seen->resident * (next - offset);
+	}
 	return true;
 }
 
@@ -180,6 +221,7 @@ measure_before(const struct job *job, uint64_t offset, uint64_t length)
 {
 	struct preload *result = job->result;
 	struct residency before, proof;
+	bool few;
 
 	residency_query(job->fd, job->status, offset, length, &before);
 	if (note_unknown(result, &before) || before.resident == 0)
@@ -188,12 +230,13 @@ measure_before(const struct job *job, uint64_t offset, uint64_t length)
 		result->already = length;
 		return true;
 	}
-	/* pages do not tell bytes where the range begins or ends within one */
-	if (count_in(job, offset, length, &result->already, &proof))
+	/* where it is missing is looked for page by page, of which a sparse file may have 2^51 */
+	few = fits(job, less(length, before.resident * residency_page_size()));
+	if (few && count_in(job, offset, length, &result->already, &proof))
 		return true;
-	/* as many bytes at least */
-	result->already = less(length, (before.pages - before.resident) * residency_page_size());
-	return false;
+	if (!count_coming(job, offset, length, &result->already, &before))
+		note_unknown(result, &before);
+	return !few;
 }
 
 /* To the end of a file the kernel may read ahead as it likes. */
@@ -233,7 +276,7 @@ finish(struct job *job, uint64_t offset, uint64_t length)
 
 	if (!measure(job, offset, length) || result->resident == length || result->error)
 		return;
-	missing = less(length - result->resident, result->holes);
+	missing = less(length - result->resident, result->holes + result->cut);
 	if (stop_asked() || missing == 0 || !admits(job, offset, length, missing))
 		return;
 	load(job, offset, length, true);
@@ -275,9 +318,9 @@ preload_rest(int fd, const struct stat *status, const struct preload_hooks *hook
 
 void
 preload_look(int fd, const struct stat *status, uint64_t offset, uint64_t length,
-    struct preload *result)
+    const struct preload_hooks *hooks, struct preload *result)
 {
-	struct job job = { .fd = fd, .status = status, .result = result };
+	struct job job = { .fd = fd, .status = status, .hooks = hooks, .result = result };
 
 	*result = (struct preload){ .why = RESIDENCY_KNOWN };
 	if (length > 0)
@@ -293,6 +336,7 @@ preload_add(struct preload *sum, const struct preload *part)
 	sum->already += part->already;
 	sum->resident += part->resident;
 	sum->holes += part->holes;
+	sum->cut += part->cut;
 	sum->skipped += part->skipped;
 	sum->read += part->read;
 	if (!sum->error)

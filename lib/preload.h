@@ -16,6 +16,9 @@ struct preload_hooks {
 	/* Whether BYTES more may be brought in; NULL: always. */
 	bool (*admit)(uint64_t bytes, void *argument);
 
+	/* Whether that would be so now, and takes nothing; NULL: always. */
+	bool (*fits)(uint64_t bytes, void *argument);
+
 	/* Called before each BYTES are read; may wait. False: read no more. NULL: at once. */
 	bool (*wait)(uint64_t bytes, void *argument);
 	uint64_t chunk; /* that many are best read at once, if not fewer; 0: as preload likes */
@@ -27,10 +30,11 @@ struct preload_hooks {
 };
 
 struct preload {
-	enum residency_why why; /* RESIDENCY_KNOWN: the next four are measured */
+	enum residency_why why; /* RESIDENCY_KNOWN: the next five are measured */
 	uint64_t already;       /* bytes that were in, or on their way */
 	uint64_t resident;      /* bytes that mincore saw afterwards */
 	uint64_t holes;         /* bytes of holes where these are not cached: see holes.h */
+	uint64_t cut;           /* bytes behind the end that the file has by now */
 	uint64_t skipped;       /* bytes missing that admit refused */
 	uint64_t read;          /* bytes asked for and given */
 	int error;              /* errno of what failed in reading, or 0 */
@@ -53,8 +57,9 @@ void preload_add(struct preload *sum, const struct preload *part);
 void preload_rest(int fd, const struct stat *status, const struct preload_hooks *hooks,
     struct preload *result);
 
-/* What is there of it only, and reads nothing: all that is missing stays so. Thread-safe. */
+/* What is there of it only, and reads nothing: all that is missing stays so. Of HOOKS only fits is
+ * asked. Thread-safe. */
 void preload_look(int fd, const struct stat *status, uint64_t offset, uint64_t length,
-    struct preload *result);
+    const struct preload_hooks *hooks, struct preload *result);
 
 #endif

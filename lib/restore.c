@@ -26,6 +26,7 @@ enum {
 	GONE = 16,
 	LEFT = 32,
 	ALTERED = 64,
+	SHORT = 128,
 };
 
 /* What goes with a file to a worker and back. */
@@ -333,6 +334,8 @@ count_once(struct tally *single, unsigned char *state)
 		single->failed = single->hidden = single->elsewhere = 0;
 	if (single->skipped_files && !is_news(state, SKIPPED))
 		single->skipped_files = 0;
+	if (single->short_files && !is_news(state, SHORT))
+		single->short_files = 0;
 }
 
 /* Whether what failed is that the file is gone, or another; adds it up. */
@@ -405,6 +408,7 @@ end(void *self)
 
 const struct source restore_source = {
 	.note_size = sizeof(struct note),
+	.only_files = true,
 	.find = find,
 	.look = look,
 	.count = count,

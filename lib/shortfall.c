@@ -39,12 +39,33 @@ explain_holes(const struct load *load)
 	return STATUS_PART;
 }
 
+static enum status
+explain_short(const struct load *load)
+{
+	diag_error("parts that were asked for lie behind the end of %llu files, which may have been "
+		   "longer once; -v names them",
+	    (unsigned long long)load->all.short_files);
+	return STATUS_PART;
+}
+
+static enum status
+explain_cut(const struct load *load)
+{
+	unsigned long long cut = load->all.cut;
+
+	diag_error("%s (%llu bytes) are not there any more: files became shorter while they were "
+		   "read",
+	    BYTES(cut), cut);
+	return STATUS_PART;
+}
+
 /* What is missing and has no other reason: it came, and was pushed out again. */
 static enum status
 explain_missing(const struct load *load, enum status status)
 {
 	uint64_t missing = load->all.size - load->all.resident;
-	uint64_t known = load->all.skipped + load->all.holes; /* of what is missing */
+	/* of what is missing */
+	uint64_t known = load->all.skipped + load->all.holes + load->all.cut;
 
 	if (missing <= known || load->all.failed || stop_asked() || load->dry_run)
 		return STATUS_DONE;
@@ -89,5 +110,9 @@ shortfall_explain(const struct load *load)
 		status = status_worse(status, explain_skipped(load));
 	if (load->all.holes)
 		status = status_worse(status, explain_holes(load));
+	if (load->all.cut)
+		status = status_worse(status, explain_cut(load));
+	if (load->all.short_files)
+		status = status_worse(status, explain_short(load));
 	return status_worse(status, explain_missing(load, status));
 }

@@ -16,6 +16,7 @@
  */
 struct source {
 	size_t note_size; /* of what find has on each file */
+	bool only_files;  /* as in each.h */
 
 	/* As find of each.h, of the operand. */
 	void (*find)(struct each_run *run, void *self);

@@ -75,6 +75,7 @@ tally_file(struct tally *tally, const struct each_file *file)
 			.elsewhere = preload->why == RESIDENCY_NOT_PAGE_CACHE,
 			.skipped = preload->skipped,
 			.skipped_files = preload->skipped > 0,
+			.short_files = file->parts && file->beyond,
 			.start = result->start,
 			.end = result->end,
 		};
@@ -88,6 +89,7 @@ tally_file(struct tally *tally, const struct each_file *file)
 		single.resident = preload->resident;
 		single.expected = file->length - preload->skipped - preload->holes;
 		single.holes = preload->holes;
+		single.cut = preload->cut;
 	}
 	tally_add(tally, &single);
 }
@@ -106,6 +108,7 @@ tally_add(struct tally *tally, const struct tally *more)
 	tally->hidden += more->hidden;
 	tally->elsewhere += more->elsewhere;
 	tally->skipped_files += more->skipped_files;
+	tally->short_files += more->short_files;
 	tally->beyond |= more->beyond;
 	add_bytes(tally, &tally->size, more->size);
 	add_bytes(tally, &tally->already, more->already);
@@ -114,6 +117,7 @@ tally_add(struct tally *tally, const struct tally *more)
 	add_bytes(tally, &tally->resident, more->resident);
 	add_bytes(tally, &tally->expected, more->expected);
 	add_bytes(tally, &tally->holes, more->holes);
+	add_bytes(tally, &tally->cut, more->cut);
 	add_bytes(tally, &tally->skipped, more->skipped);
 	if (more->end && (!tally->end || more->start < tally->start))
 		tally->start = more->start;

@@ -12,7 +12,7 @@
 #include "listing.h"
 
 #define BUFFER_SIZE 32768
-#define PLACED_SIZE (2U << 20) /* bytes of entries that are put in the order of inodes */
+#define PLACED_SIZE (1U << 20) /* bytes of entries that are put in the order of inodes */
 #define TYPE(mode)  (((mode)&S_IFMT) >> 12) /* as d_type */
 
 struct walk_level {
@@ -263,6 +263,16 @@ pop(struct walk *walk)
 	folder_release(below->folder);
 }
 
+/*
+ * Whether the entries of the deepest level are put in an order. They stay while what is below it
+ * is walked: by place, which is worth little there, only in so many levels as memory is for.
+ */
+static bool
+is_sorted(const struct walk *walk)
+{
+	return walk->in_order || (walk->by_place && walk->depth <= WALK_OPEN);
+}
+
 /* Entries of the deepest level in an order: all, or so many as may be. */
 static int
 read_sorted(const struct walk *walk, struct walk_level *level)
@@ -284,7 +294,7 @@ refill(struct walk *walk, struct walk_level *level, char *buffer)
 	level->at = level->filled = 0;
 	if (!level->folder || level->failed)
 		return false;
-	if (walk->in_order || walk->by_place)
+	if (is_sorted(walk))
 		n = read_sorted(walk, level);
 	else if ((n = listing_read(folder_fd(level->folder), buffer, BUFFER_SIZE)) > 0)
 		level->filled = (size_t)n;

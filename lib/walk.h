@@ -13,8 +13,9 @@
  * Finds the files below an operand, in one thread. Folders are opened relative to
  * their parents, so that a path may be longer than PATH_MAX; the deepest WALK_OPEN
  * levels stay open, those above are opened again on the way back. Memory and open
- * files are bounded but for a few bytes a level and, under select->follow, the set of
- * the folders entered: each is entered once there, which also ends loops.
+ * files are bounded but for a few bytes a level; under select->follow the set of
+ * the folders entered (each is entered once there, which also ends loops); and in_order the
+ * names in all folders from the operand down to the one at hand.
  */
 
 #define WALK_OPEN 16
@@ -35,8 +36,9 @@ struct walk_entry {
 
 struct walk {
 	const struct select *select;
-	bool in_order; /* of the names in each folder: takes memory for those of one */
-	bool by_place; /* as files lie on the disk, roughly: of so many names as 2 MiB hold */
+	bool in_order; /* of the names in each folder */
+	bool by_place; /* as files lie on the disk, roughly: of so many names as 1 MiB holds, in
+			* the first WALK_OPEN levels */
 	void *argument;
 
 	/* Takes an entry. */

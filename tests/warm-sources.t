@@ -70,12 +70,12 @@ brings "ranges of two files" "2 $((4 * page)) 0 $((4 * page)) $((4 * page)) 0 0 
 brings "from standard input" "2 $((4 * page)) 0 $((4 * page)) $((4 * page)) 0 0 0" \
 	"011001000 1000" "a b" --ranges -T - <list
 is "nothing is said" "$err" ""
-printf 'b\n%s:%s\ta\n' $((8 * page)) $((2 * page)) >list
+printf 'b\n%s:%s\ta\n' $((8 * page)) "$page" >list
 brings "a line without one is a whole file; a range is clipped to its file" \
 	"2 $((4 * page + 100)) 0 $((4 * page + 100)) $((4 * page + 100)) 0 0 0" \
 	"000000001 1111" "a b" --ranges -T list
 printf '%s:%s\ta\n' "$page" $((3 * page)) 0 $((2 * page)) $((3 * page)) "$page" $((90 * page)) 5 >list
-brings "ranges that overlap count once" "1 $((4 * page)) 0 $((4 * page)) $((4 * page)) 0 0 0" \
+brings "ranges that overlap count once" "1 $((4 * page)) 0 $((4 * page)) $((4 * page)) 0 0 1" \
 	"111100000" a --ranges -T list
 printf '0:%s\ta\n0:%s\tb\n%s:%s\ta\n' "$page" "$page" "$page" "$page" >list
 brings "a file that comes again is one more" "3 $((3 * page)) 0 $((3 * page)) $((3 * page)) 0 0 0" \
@@ -314,7 +314,7 @@ run "$warm" -v --restore=changed
 is "-v names them, once" "$(printf '%s\n' "$err" | grep -c "$here/")" 5
 like "which are gone" "$err" "*warm: $here/gone: gone since the snapshot*"
 : >b
-brings "a file that is shorter now: what is left of the parts" "1 0 0 0 0 0 0 0" "" "b" \
+brings "a file that is shorter now: what is left of the parts" "1 0 0 0 0 0 0 1" "" "b" \
 	--changed=ranges --restore=changed --include=b
 {
 	printf 'file\t1\t2\t%s\t5.000000000\t%s/gone\n' $((8 * page)) "$here"; part 0 1; part 1 1 2

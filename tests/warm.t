@@ -248,6 +248,9 @@ else
 fi
 loads "--min that does not hold" "1 $((200 * page)) 0 0 0 $((200 * page)) 0 2" --budget 0 --min 1 second
 like "--min is explained" "$err" "warm: second: 0.00% is in memory, --min asks for 1%*"
+{ echo first; echo second; } >both
+run "$warm" -q -f kv --min 50 --budget 0 -T both
+is "--min that holds, and a budget that leaves something out: 1" "$status" 1
 loads "--min that holds" "1 $((200 * page)) 0 $((200 * page)) $((200 * page)) 0 0 0" --min 100 second
 
 if has_cgroup; then
@@ -301,6 +304,9 @@ hot second 200
 loads "the time limit too" "2 $((400 * page)) $((400 * page)) 0 $((400 * page)) 0 0 1" \
 	-t 0.5 -T names
 like "and it is said" "$err" "warm: not done within the time allowed (--timeout)*"
+run "$warm" -t 0.3 -f kv -T names
+is "with nothing loaded until then it is a failure" "$status:$out:$err" \
+	"2::warm: not done within the time allowed (--timeout)"
 echo old >report
 { echo first; echo second; } >names &
 run "$warm" -t 0.5 -T names -o report
