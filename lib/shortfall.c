@@ -42,8 +42,9 @@ explain_holes(const struct load *load)
 static enum status
 explain_short(const struct load *load)
 {
-	diag_error("parts that were asked for lie behind the end of %llu files, which may have been "
-		   "longer once; -v names them",
+	diag_error(
+	    "parts that were asked for lie behind the end of %llu files, which may have been "
+	    "longer once; -v names them",
 	    (unsigned long long)load->all.short_files);
 	return STATUS_PART;
 }

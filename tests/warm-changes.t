@@ -52,7 +52,7 @@ rm -rf ./*
 file a 2 100
 file b 4
 size=$((2 * page + 100))
-printf '%s\t%s\n' 1000000:4096 a $page:$((2 * page)) a 0:$page b $((3 * page)):$page b >list
+printf '%s\t%s\n' 1000000:4096 a "$page:$((2 * page))" a "0:$page" b "$((3 * page)):$page" b >list
 run "$warm_tool" -f kv --ranges --min=100 -T list
 is "what a file does not have is told" "$status:$(value files):$(value size_bytes):$err" \
 	"1:2:$((size + page)):warm: parts that were asked for lie behind the end of 1 files, which may have been longer once; -v names them"
@@ -69,7 +69,7 @@ cat b >/dev/null
 "$resident" -q --save=snap b >/dev/null
 {
 	grep -v -e ^in -e ^end snap
-	printf 'in\t%s\t%s\t%s\n' 0 $page 3 $page $page 1 $((2 * page)) $((2 * page)) 2
+	printf 'in\t%s\t%s\t%s\n' 0 "$page" 3 "$page" "$page" 1 $((2 * page)) $((2 * page)) 2
 	grep ^end snap
 } >heats
 truncate -s $((page + 1)) b

@@ -15,22 +15,24 @@ mkdir served
 perl "$deaf" served &
 server=$!
 on_exit "kill $server 2>/dev/null; umount -l '$TMP/served'"
-for try in $(seq 100); do
+for _ in $(seq 100); do
 	mountpoint -q served && break
 	sleep 0.05
 done
 mountpoint -q served || skip_all "cannot mount FUSE"
+# shellcheck disable=SC2217 # it only holds it
 sleep 1000 <served/f &
 holder=$!
 on_exit "kill $holder"
 
 head -c 40960 /dev/zero >file
 sync file
-for try in $(seq 100); do
+for _ in $(seq 100); do
 	[ "$(readlink /proc/$holder/fd/0)" != "$TMP/served/f" ] || break
 	sleep 0.05
 done
 is "the file of the server is open" "$(readlink /proc/$holder/fd/0)" "$TMP/served/f"
+# shellcheck disable=SC2217
 sleep 1000 <file &
 sleeper=$!
 on_exit "kill $sleeper"

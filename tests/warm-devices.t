@@ -15,7 +15,7 @@ for fs in one two; do
 done
 for i in $(seq 20); do
 	for fs in one two; do
-		head -c 4096 /dev/zero >$fs/$i
+		head -c 4096 /dev/zero >"$fs/$i"
 		echo "$TMP/$fs/$i"
 	done
 done >list

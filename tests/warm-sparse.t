@@ -28,8 +28,8 @@ case $out in *cachestat*) ;; *) skip_all "needs cachestat" ;; esac
 # one: the first page of sparse, and that in the middle, are in memory
 one() {
 	for try in 1 2 3 4 5; do
-		"$pages" --warm sparse 0 $page
-		"$pages" --warm sparse $((4 * tera)) $page
+		"$pages" --warm sparse 0 "$page"
+		"$pages" --warm sparse $((4 * tera)) "$page"
 		run "$resident" -f kv sparse
 		[ "$(value resident_bytes)" != $((2 * page)) ] || return 0
 	done

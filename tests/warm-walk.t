@@ -11,10 +11,11 @@ long=$(printf '%0240d' 0)
 
 # level: 3000 empty files of long names, and a folder
 level() {
-	seq 3000 | sed "s/^/$long/" | xargs touch && mkdir d && cd d
+	seq 3000 | sed "s/^/$long/" | xargs touch
+	mkdir d && cd d || exit
 }
 
-(cd deep && for i in $(seq 40); do level || exit; done) || exit 1
+(cd deep && for _ in $(seq 40); do level; done) || exit 1
 count=$((40 * 3000))
 
 # limited KIB COMMAND...: as run, with so much address space
