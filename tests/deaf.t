@@ -42,10 +42,6 @@ run timeout -k 1 10 "$warm" --evict -f kv file
 is "the look at all processes does not wait for it" "$status:$(value skipped_files)" 1:1
 like "it finds who has the file" "$err" "*file: left: process $sleeper (sleep)*"
 
-kill $server # for what follows it is gone, and answers with an error
-run "$enosys" statx -- timeout -k 1 10 "$warm" --evict -f kv file
-like "without statx the same" "$status:$err" "1:*file: left: process $sleeper (sleep)*"
-
 echo x >"$TMP/here"
 
 # ends NAME STATUS ARGUMENT...: of its own accord, within its time limit and a second or two
@@ -68,4 +64,8 @@ printf 'h - - [1] "GET /x HTTP/1.0" 200 1\n' >"$TMP/log"
 ends "warm --log" '[12]' "$BUILD/warm" -t 1 --log="$TMP/log" --root="$TMP/served"
 ends "what else there is to load is loaded" '[12]' "$BUILD/warm" -t 1 -f tsv "$TMP/here" "$TMP/served/file"
 like "and told" "$out" "*$TMP/here	1	2	*"
+kill $server # for what follows it is gone, and answers with an error
+run "$enosys" statx -- timeout -k 1 10 "$warm" --evict -f kv file
+like "without statx the same" "$status:$err" "1:*file: left: process $sleeper (sleep)*"
+
 done_testing
