@@ -12,8 +12,11 @@
 #include "listing.h"
 
 #define BUFFER_SIZE 32768
-#define PLACED_SIZE (1U << 20) /* bytes of entries that are put in the order of inodes */
-#define TYPE(mode)  (((mode)&S_IFMT) >> 12) /* as d_type */
+/* Bytes of entries that are put in the order of inodes: of all levels together, as a folder that
+ * is read in pieces has few neighbours in each; and of one, where the others have taken those. */
+#define PLACED_SIZE  (8U << 20)
+#define PLACED_LEAST (64U << 10)
+#define TYPE(mode)   (((mode)&S_IFMT) >> 12) /* as d_type */
 
 struct walk_level {
 	struct folder *folder; /* NULL while closed */
@@ -22,6 +25,7 @@ struct walk_level {
 	int64_t
 	    position; /* where to go on reading: after the last entry that was looked at, or read */
 	char *sorted; /* entries in an order; NULL where they come as they are read */
+	size_t held;  /* bytes of these */
 	size_t at, filled; /* in its entries */
 	bool failed;       /* no more of it can be read */
 	bool by_link;      /* its ".." is not the level above */
@@ -244,13 +248,23 @@ reopen(struct walk_level *level, struct folder *below)
 	return 0;
 }
 
+/* Frees the entries of a level that are in an order. */
+static void
+forget(struct walk *walk, struct walk_level *level)
+{
+	free(level->sorted);
+	level->sorted = NULL;
+	walk->placed -= level->held;
+	level->held = 0;
+}
+
 /* Leaves the deepest level. */
 static void
 pop(struct walk *walk)
 {
 	struct walk_level *below = &walk->levels[walk->depth - 1], *level = below - 1;
 
-	free(below->sorted);
+	forget(walk, below);
 	walk->path[below->path_length] = '\0';
 	walk->depth--;
 	if (walk->left)
@@ -275,14 +289,21 @@ is_sorted(const struct walk *walk)
 
 /* Entries of the deepest level in an order: all, or so many as may be. */
 static int
-read_sorted(const struct walk *walk, struct walk_level *level)
+read_sorted(struct walk *walk, struct walk_level *level)
 {
 	enum listing_order order = walk->in_order ? LISTING_BY_NAME : LISTING_BY_INODE;
-	size_t limit = walk->in_order ? SIZE_MAX : PLACED_SIZE;
+	size_t limit = SIZE_MAX;
+	int result;
 
-	free(level->sorted);
-	return listing_sorted(folder_fd(level->folder), order, limit, &level->sorted,
+	forget(walk, level);
+	if (!walk->in_order)
+		limit = walk->placed + PLACED_LEAST < PLACED_SIZE ? PLACED_SIZE - walk->placed
+								  : PLACED_LEAST;
+	result = listing_sorted(folder_fd(level->folder), order, limit, &level->sorted,
 	    &level->filled, &level->position);
+	level->held = level->filled;
+	walk->placed += level->held;
+	return result;
 }
 
 /* Reads entries of the deepest level; false where there are no more. */
@@ -357,7 +378,7 @@ walk_operand(struct walk *walk, const char *operand)
 	run(walk);
 	while (walk->depth) {
 		folder_release(walk->levels[--walk->depth].folder);
-		free(walk->levels[walk->depth].sorted);
+		forget(walk, &walk->levels[walk->depth]);
 	}
 }
 

@@ -37,7 +37,7 @@ struct walk_entry {
 struct walk {
 	const struct select *select;
 	bool in_order; /* of the names in each folder */
-	bool by_place; /* as files lie on the disk, roughly: of so many names as 1 MiB holds, in
+	bool by_place; /* as files lie on the disk, roughly: of so many names as 8 MiB hold, in
 			* the first WALK_OPEN levels */
 	void *argument;
 
@@ -56,6 +56,7 @@ struct walk {
 	size_t path_size;
 	struct walk_level *levels;
 	size_t depth, levels_size;
+	size_t placed; /* bytes of entries in an order, of all levels */
 	char *buffers;
 };
 
