@@ -279,6 +279,7 @@ finish(struct job *job, uint64_t offset, uint64_t length)
 	missing = less(length - result->resident, result->holes + result->cut);
 	if (stop_asked() || missing == 0 || !admits(job, offset, length, missing))
 		return;
+	job->proven = 0; /* what has been seen once may be what is missing now */
 	load(job, offset, length, true);
 	measure(job, offset, length);
 }
