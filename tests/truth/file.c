@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -215,9 +216,12 @@ void
 file_overwritten(struct file *file)
 {
 	unsigned char *resident = look(file);
+	struct stat now;
 
+	if (fstat(file->fd, &now) < 0)
+		broken(file->path);
 	for (size_t page = 0; page < file->pages; page++)
-		if (!resident[page])
+		if (!resident[page] || (off_t)(page * PAGE) >= now.st_size)
 			file->cached[page] = 1;
 	free(resident);
 }

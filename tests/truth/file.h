@@ -47,7 +47,9 @@ bool file_holds(struct file *file);
  * where not, and the truth is unknown. */
 bool file_kept(struct file *file);
 
-/* All of the file is about to be written: what is not in memory yet is then, by no read. */
+/* All of the file is about to be written: what is not in memory yet is then, by no read. Nor
+ * is what a read has brought in past the end, which a truncation moved meanwhile (btrfs lets it):
+ * it holds nothing of the file. */
 void file_overwritten(struct file *file);
 
 /* Pages that are in memory and were not by file_holds. */

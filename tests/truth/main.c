@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cases.h"
@@ -19,7 +20,10 @@
 #include "subject.h"
 #include "truth.h"
 
-#define TRIES 20
+/* Tries of a case, on a machine that reclaims pages: after as many, and as many seconds, as
+ * these it has failed. */
+#define TRIES    20
+#define PATIENCE 120
 
 struct run {
 	const char *hitratio, *tier;
@@ -76,16 +80,35 @@ try_case(struct run *run, const struct workload *load)
 	return true;
 }
 
+/* The seconds of a clock that nobody sets. */
+static time_t
+seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec;
+}
+
 static void
 run_case(struct run *run, const struct workload *load)
 {
+	time_t start = seconds();
+	char what[300];
 	int tries = 0;
 
 	run->number++;
-	while (tries < TRIES && !try_case(run, load))
-		tries++;
-	if (tries == TRIES)
-		fail(run, load, "the starting state never lasted");
+	while (!try_case(run, load)) {
+		if (++tries >= TRIES && seconds() - start >= PATIENCE) {
+			snprintf(what, sizeof what,
+			    "the starting state never lasted, in %d tries; at last: %s", tries,
+			    run->work.truth->reason);
+			fail(run, load, what);
+			break;
+		}
+		/* what reclaims does so in bouts: not all tries are to fall into one */
+		usleep(tries < TRIES ? 10000 : 500000);
+	}
 	fflush(stdout);
 }
 

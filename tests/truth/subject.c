@@ -123,13 +123,29 @@ count_filled(struct work *work)
 }
 
 static int
+decayed(struct work *work, const char *reason)
+{
+	explain(work, reason);
+	return SUBJECT_DECAYED;
+}
+
+static int
 result(struct work *work, unsigned long long before)
 {
+	unsigned long long pages = meddled() - before;
+	char reason[100];
+
 	if (work->load->checks & FILLS)
 		count_filled(work);
 	if (work->load->flags & RECLAIM)
 		return SUBJECT_DONE;
-	return meddled() == before && all_kept(work) ? SUBJECT_DONE : SUBJECT_DECAYED;
+	snprintf(reason, sizeof reason, "the kernel reclaimed meanwhile (%llu by its counters)",
+	    pages);
+	if (pages)
+		return decayed(work, reason);
+	if (!all_kept(work))
+		return decayed(work, "pages that were accessed have left memory");
+	return SUBJECT_DONE;
 }
 
 static _Noreturn void
@@ -154,7 +170,7 @@ be_subject(struct work *work, int in, int out)
 	before = meddled();
 	if (!all_hold(work)) {
 		subject_remove_files(work);
-		_exit(SUBJECT_DECAYED);
+		_exit(decayed(work, "it was gone before the workload began"));
 	}
 	load->run(work);
 	tell(out, DONE);

@@ -35,7 +35,7 @@ struct truth {
 	 * it says so.
 	 */
 	atomic_ullong many_wait;
-	char reason[200]; /* of a case that was skipped */
+	char reason[200]; /* of a case that was skipped, or whose state did not last */
 };
 
 /* What of hitratio's figures the truth settles. */
@@ -119,6 +119,9 @@ struct workload {
 
 /* Ends the program: the workload itself went wrong. */
 _Noreturn void broken(const char *what);
+
+/* Leaves REASON for who reports the case. */
+void explain(struct work *work, const char *reason);
 
 /* Ends the case: it cannot be done here. */
 _Noreturn void skip(struct work *work, const char *reason);

@@ -16,10 +16,16 @@ broken(const char *what)
 	exit(3);
 }
 
+void
+explain(struct work *work, const char *reason)
+{
+	snprintf(work->truth->reason, sizeof work->truth->reason, "%s", reason);
+}
+
 _Noreturn void
 skip(struct work *work, const char *reason)
 {
-	snprintf(work->truth->reason, sizeof work->truth->reason, "%s", reason);
+	explain(work, reason);
 	subject_remove_files(work);
 	_exit(SUBJECT_SKIPPED);
 }
