@@ -16,14 +16,13 @@
 #include "num.h"
 #include "opts.h"
 #include "out.h"
+#include "preflight.h"
 #include "select.h"
 #include "spool.h"
 #include "status.h"
 #include "stop.h"
 
-#define DEFAULT_SHARE 25.0         /* percent: the rest must do for everything else */
-#define LOOK          100000000ULL /* ns between looks at a child without pidfd */
-#define BYTES(n)      num_human(n, (char[NUM_HUMAN]){ 0 })
+#define LOOK 100000000ULL /* ns between looks at a child without pidfd */
 
 struct options {
 	struct opts_common common;
@@ -51,103 +50,6 @@ static void
 complain(const char *path, const char *why)
 {
 	diag_error("%s: %s", path, why);
-}
-
-/* Into *ALLOWED the part of the whole that SHARE is, and into WORDS what that is. */
-static int
-take_share(const struct budget *budget, struct num_share share, uint64_t *allowed,
-    char words[static BUDGET_WORDS])
-{
-	uint64_t locked = budget->locked == BUDGET_UNKNOWN ? 0 : budget->locked;
-	char whole[BUDGET_WORDS];
-
-	if (budget_allow(budget, &share, allowed) < 0)
-		return -1;
-	/* more than there is: a hard limit is never worth a try */
-	if (*allowed > budget->whole) {
-		*allowed = budget->whole;
-		share.percent = 100;
-	}
-	if (share.percent < 0) {
-		snprintf(words, BUDGET_WORDS, "as --max says");
-		return 0;
-	}
-	/* what others have locked is a part of the same share */
-	*allowed -= locked < *allowed ? locked : *allowed;
-	budget_words(budget->whole_group, budget->whole, whole);
-	snprintf(words, BUDGET_WORDS, "%.4g%% %.*s", share.percent, BUDGET_WORDS - 64, whole);
-	if (locked)
-		snprintf(words + strlen(words), BUDGET_WORDS - strlen(words),
-		    ", less %s that is locked", BYTES(locked));
-	return 0;
-}
-
-static int
-set_limit(struct run *run, const struct budget *budget, char words[static BUDGET_WORDS])
-{
-	struct num_share share = run->options->max;
-	struct keeper *keeper = &run->keeper;
-
-	if (!budget_given(&share))
-		share = (struct num_share){ .percent = DEFAULT_SHARE };
-	if (take_share(budget, share, &keeper->allowed, words) < 0 ||
-	    (budget->room == BUDGET_UNKNOWN && share.percent >= 0)) {
-		diag_error("how much memory there is, or is free, cannot be told; --max=SIZE says "
-			   "how much may be pinned");
-		return -1;
-	}
-	for (size_t i = 0; i < keeper->holds_count; i++)
-		keeper->holds[i].limit = keeper->allowed;
-	return 0;
-}
-
-/* Whether what is asked for and not in memory yet fits into what is free or idle. */
-static bool
-has_room(struct keeper *keeper, const struct budget *budget)
-{
-	unsigned long long missing, room = budget->room;
-	char words[BUDGET_WORDS];
-	uint64_t bytes;
-
-	if (room == BUDGET_UNKNOWN || keeper->asked <= room)
-		return true;
-	missing = keeper_missing(keeper, &bytes) < 0 ? keeper->asked : bytes;
-	if (missing <= room)
-		return true;
-	budget_words(budget->room_group, budget->room_limit, words);
-	diag_error("refused: %s (%llu bytes) not in memory yet, %s (%llu bytes) free or idle %s: "
-		   "ask for less, or free memory",
-	    BYTES(missing), missing, BYTES(room), room, words);
-	return false;
-}
-
-/* Whether all of it may be pinned; if not, says which limit is in the way. */
-static bool
-preflight(struct keeper *keeper, const struct budget *budget, const char *words)
-{
-	unsigned long long asked = keeper->asked, allowed = keeper->allowed;
-	uint64_t limit;
-
-	if (keeper->asked == HOLD_UNKNOWN) {
-		diag_error("refused: more than 2^64 bytes asked, %s (%llu bytes) allowed: %s",
-		    BYTES(allowed), allowed, words);
-		return false;
-	}
-	if (asked > allowed) {
-		diag_error("refused: %s (%llu bytes) asked, %s (%llu bytes) allowed: %s; "
-			   "--max=SIZE|PCT changes it",
-		    BYTES(asked), asked, BYTES(allowed), allowed, words);
-		return false;
-	}
-	if (!memlock_allows(asked, &limit)) {
-		diag_error("refused: %s (%llu bytes) asked, the limit on locked memory "
-			   "(RLIMIT_MEMLOCK) is %s (%llu bytes): raise it (ulimit -l, or "
-			   "LimitMEMLOCK= of a systemd unit), or give this program the capability "
-			   "(setcap cap_ipc_lock+ep)",
-		    BYTES(asked), asked, BYTES(limit), (unsigned long long)limit);
-		return false;
-	}
-	return has_room(keeper, budget);
 }
 
 static int
@@ -287,28 +189,52 @@ hold(struct run *run)
 
 /* What would be pinned, or is refused. */
 static int
-show(struct run *run, bool fits)
+show(struct run *run, const struct preflight *preflight)
 {
 	struct keeper *keeper = &run->keeper;
 	int status;
 
-	for (size_t i = 0; !fits && i < keeper->holds_count; i++)
+	for (size_t i = 0; !preflight->fits && i < keeper->holds_count; i++)
 		keeper->holds[i].state = "refused";
+	if (!preflight->fits)
+		diag_error("refused: %s", preflight->words);
 	status = put_rows(run);
 	if (status != STATUS_DONE)
 		return status;
-	if (fits)
-		diag_note("%s may be pinned", BYTES(keeper->asked));
-	return !fits ? STATUS_FAILED : keeper->partial ? STATUS_PART : STATUS_DONE;
+	if (!preflight->fits)
+		return STATUS_FAILED;
+	diag_note("%s", preflight->words);
+	return keeper->partial ? STATUS_PART : STATUS_DONE;
+}
+
+/* -1 where it cannot be told, which is said. */
+static int
+look_before(struct run *run, struct preflight *preflight)
+{
+	struct keeper *keeper = &run->keeper;
+
+	if (preflight_look(preflight, keeper, run->options->max, 0) < 0) {
+		if (errno == ENODATA)
+			diag_error("how much memory there is, or is free, cannot be told; "
+				   "--max=SIZE says how much may be pinned");
+		else
+			diag_error("cannot start: %s", strerror(errno));
+		return -1;
+	}
+	if (preflight->detail)
+		diag_detail("%s", preflight->detail);
+	keeper->allowed = preflight->allowed;
+	for (size_t i = 0; i < keeper->holds_count; i++)
+		keeper->holds[i].limit = keeper->allowed;
+	return 0;
 }
 
 static int
 run_with(struct run *run)
 {
 	struct keeper *keeper = &run->keeper;
-	char words[BUDGET_WORDS];
-	struct budget budget;
-	bool fits;
+	struct preflight preflight;
+	int status;
 
 	if (keeper_survey(keeper) < 0) {
 		diag_error("cannot start: %s", strerror(errno));
@@ -318,17 +244,14 @@ run_with(struct run *run)
 		diag_error("nothing is pinned: the time allowed (--timeout) was over before");
 	if (stop_asked() || (keeper->partial && keeper->asked == 0))
 		return stop_status(STATUS_FAILED);
-	if (budget_read("", &budget) < 0) {
-		diag_error("cannot start: %s", strerror(errno));
-		return STATUS_FAILED;
-	}
-	if (set_limit(run, &budget, words) < 0) {
-		budget_free(&budget);
+	if (look_before(run, &preflight) < 0)
 		return STATUS_UNKNOWN;
-	}
-	fits = preflight(keeper, &budget, words);
-	budget_free(&budget);
-	return fits && !run->options->dry_run ? hold(run) : show(run, fits);
+	if (preflight.fits && !run->options->dry_run)
+		status = hold(run);
+	else
+		status = show(run, &preflight);
+	preflight_free(&preflight);
+	return status;
 }
 
 /* Operands end at "--", which starts the command. */
