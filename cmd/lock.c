@@ -22,7 +22,8 @@
 #include "status.h"
 #include "stop.h"
 
-#define LOOK 100000000ULL /* ns between looks at a child without pidfd */
+#define LOOK  100000000ULL   /* ns between looks at a child */
+#define QUIET 30000000000ULL /* ns */
 
 struct options {
 	struct opts_common common;
@@ -50,6 +51,13 @@ static void
 complain(const char *path, const char *why)
 {
 	diag_error("%s: %s", path, why);
+}
+
+static void
+tell(const char *text, void *argument)
+{
+	(void)argument;
+	diag_error("%s", text);
 }
 
 static int
@@ -92,12 +100,13 @@ volunteer(void)
 static int
 await(struct run *run, pid_t pid)
 {
-	int fd = child_pidfd(pid), wait_status, ended;
+	int wait_status, ended;
 
-	while ((ended = child_poll(pid, &wait_status)) == 0 && !stop_asked())
-		stop_sleep(fd < 0 ? stop_now() + LOOK : UINT64_MAX, fd);
-	if (fd >= 0)
-		close(fd);
+	while ((ended = child_poll(pid, &wait_status)) == 0 && !stop_asked()) {
+		uint64_t look = stop_now() + LOOK, due = keeper_tend(&run->keeper);
+
+		stop_sleep(due < look ? due : look, keeper_fd(&run->keeper));
+	}
 	if (ended == 0 && stop_asked() == SIGALRM) {
 		keeper_release(&run->keeper);
 		ended = child_end(pid, &wait_status);
@@ -146,7 +155,7 @@ hold_until_stopped(struct run *run)
 	int status = pin(run);
 
 	while (status == STATUS_DONE && !stop_asked())
-		stop_sleep(UINT64_MAX, -1);
+		stop_sleep(keeper_tend(&run->keeper), keeper_fd(&run->keeper));
 	if (status == STATUS_DONE && run->keeper.partial)
 		status = STATUS_PART;
 	return stop_status(status);
@@ -303,7 +312,10 @@ main(int argc, char **argv)
 	struct opts_group groups[] = { { select_options, &opt.select }, { options, &opt }, { 0 } };
 	struct run run = {
 		.options = &opt,
-		.keeper = { .select = &opt.select, .complain = complain },
+		.keeper = { .select = &opt.select,
+		    .complain = complain,
+		    .event = tell,
+		    .quiet_time = QUIET },
 	};
 	int status, first = opts_parse(&tool, groups, &opt.common, argc, argv, &status);
 	char path[SPOOL_PATH];

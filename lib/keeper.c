@@ -303,6 +303,20 @@ keeper_holds(const struct keeper *keeper)
 	return false;
 }
 
+uint64_t
+keeper_tend(struct keeper *keeper)
+{
+	(void)keeper;
+	return UINT64_MAX;
+}
+
+int
+keeper_fd(const struct keeper *keeper)
+{
+	(void)keeper;
+	return -1;
+}
+
 void
 keeper_release(struct keeper *keeper)
 {

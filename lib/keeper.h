@@ -25,6 +25,12 @@ struct keeper {
 	/* What is wrong with a file, in the caller's thread. */
 	void (*complain)(const char *path, const char *why);
 
+	/* Each loss, release and pinning again, in words, in the caller's thread. */
+	void (*event)(const char *text, void *argument);
+	void *argument;
+
+	uint64_t quiet_time; /* ns without pressure until what was given back is pinned again */
+
 	/* What there is to know: one hold an operand, and one for the list. */
 	struct hold *holds;
 	size_t holds_count;
@@ -54,6 +60,16 @@ bool keeper_holds(const struct keeper *keeper);
 
 /* The second pass: fills in pinned, released and state. As keeper_survey. */
 int keeper_pin(struct keeper *keeper);
+
+/*
+ * What is due now, of keeping it true and of giving memory back; between keeper_pin and
+ * keeper_release. Never takes long. Returns when (stop_now) it is to be called again at the
+ * latest; UINT64_MAX: never. The holds are up to date then.
+ */
+uint64_t keeper_tend(struct keeper *keeper);
+
+/* A descriptor that is readable when there is something to tend before; -1: none. */
+int keeper_fd(const struct keeper *keeper);
 
 /* Measures again, for lost, then lets go of everything; once only. */
 void keeper_release(struct keeper *keeper);
