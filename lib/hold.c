@@ -97,3 +97,22 @@ hold_row(const struct hold *hold, struct out *out)
 
 	return out_row(out, values);
 }
+
+int
+hold_report(const struct hold *holds, size_t count, struct out *out)
+{
+	struct hold total = { .name = "total", .limit = HOLD_UNKNOWN };
+	bool single = count == 1 || out->format != OUT_TEXT;
+
+	for (size_t i = 0; i < count; i++) {
+		if (holds[i].failed && holds[i].files == 0)
+			continue; /* nothing of it is known */
+		if (hold_row(&holds[i], out) < 0)
+			return -1;
+		hold_add(&total, &holds[i]);
+		total.limit = holds[i].limit;
+	}
+	if (!single && hold_row(&total, out) < 0)
+		return -1;
+	return out_commit(out);
+}

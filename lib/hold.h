@@ -2,6 +2,7 @@
 #ifndef HOTSET_HOLD_H
 #define HOTSET_HOLD_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "out.h"
@@ -33,5 +34,9 @@ void hold_add(struct hold *sum, const struct hold *more);
 
 /* Adds the row to OUT; as out_row. */
 int hold_row(const struct hold *hold, struct out *out);
+
+/* A report of COUNT holds: those of which something is known, and in text, where they are
+ * more than one, their total; as out_commit. */
+int hold_report(const struct hold *holds, size_t count, struct out *out);
 
 #endif

@@ -2,9 +2,11 @@
 #include "preflight.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "budget.h"
 #include "meminfo.h"
@@ -159,15 +161,20 @@ check_room(struct look *look)
 static uint64_t
 read_max_maps(void)
 {
-	FILE *stream = fopen(MAX_MAPS, "re");
-	unsigned long long count;
-	int n;
+	char text[32];
+	uint64_t count;
+	ssize_t n = -1;
+	int fd = open(MAX_MAPS, O_RDONLY | O_CLOEXEC);
 
-	if (!stream)
+	if (fd >= 0) {
+		n = read(fd, text, sizeof text - 1);
+		close(fd);
+	}
+	if (n <= 0)
 		return UNKNOWN;
-	n = fscanf(stream, "%llu", &count);
-	fclose(stream);
-	return n == 1 ? count : UNKNOWN;
+	text[n] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	return num_count(text, &count) < 0 ? UNKNOWN : count;
 }
 
 /* More files than one process can map are no reason to refuse. */
