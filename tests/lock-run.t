@@ -6,6 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 need setpriv unshare flock
 
+source=$(realpath "$(dirname "$0")/..")
 pages=$BUILD/tests/pages
 listen=$BUILD/tests/listen
 page=$(getconf PAGESIZE)
@@ -370,6 +371,65 @@ if unshare -m true 2>/dev/null; then
 		"143:*lock: the system log (/dev/log) does not take messages: No such file or directory"
 else
 	skip "--syslog" "needs root"
+fi
+
+### An end that hangs: here, the last report goes to a pipe that is full
+
+mkfifo full
+exec 7<>full
+head -c $((65536 - 200)) /dev/zero >&7
+"$lock" -f kv a >&7 2>err &
+pid=$!
+pids="$pids $pid"
+sleep 0.5
+ok "the first report fits" [ "$(awk '/^VmLck/ { print $2 * 1024 }' "/proc/$pid/status")" -eq "$asked" ]
+kill "$pid"
+sleep 1
+is "all is let go meanwhile" "$(left a)" 0/60
+stop
+is "what hangs at the end is ended, as by the signal that asked for it" "$status" 143
+exec 7<&-
+
+### The unit
+
+unit=$source/check/systemd/hotset-lock.service
+if command -v systemd-analyze >/dev/null; then
+	root=$TMP/root
+	mkdir -p "$root/usr/local/bin" "$root/bin" "$root/etc/systemd/system" "$root/usr/lib"
+	cp "$BUILD/lock" "$root/usr/local/bin/"
+	cp /bin/kill "$root/bin/"
+	cp "$unit" "$root/etc/systemd/system/"
+	cp -R /usr/lib/systemd "$root/usr/lib/" 2>/dev/null
+	run systemd-analyze verify --man=no --root="$root" /etc/systemd/system/hotset-lock.service
+	is "the unit is one" "$status:$out$err" "0:"
+	run systemd-analyze security --no-pager --offline=yes --root="$root" --threshold=25 hotset-lock.service
+	is "what it may do is little" "$status" 0
+else
+	skip "the unit" "needs systemd-analyze"
+fi
+# what it runs, with what it may do at most; another user's files, which root alone may read
+if [ "$(id -u)" -eq 0 ]; then
+	caps=$(sed -n 's/^CapabilityBoundingSet=//p' "$unit" | tr '[:upper:] ' '[:lower:],' | sed 's/cap_/+/g')
+	file d 8
+	chown 65534 d
+	chmod 600 d
+	echo d >list
+	words=$(sed -n 's/^ExecStart=[^ ]* \(.*\) [$]LOCK_OPTIONS .*/\1/p' "$unit" |
+		sed "s,--syslog ,,; s,/run/hotset-lock/,,")
+	manager "$TMP/w/socket"
+	# shellcheck disable=SC2086 # words
+	NOTIFY_SOCKET=$TMP/w/socket WATCHDOG_USEC=1000000 setpriv --no-new-privs --inh-caps=-all \
+		--bounding-set="-all,$caps" "$lock" -f kv $words --files-from=list >out 2>err &
+	pid=$!
+	pids="$pids $pid"
+	until_true has_begun
+	run "$lock" --status=pid -f kv
+	is "it does, with the capabilities of the unit" "$status:$(cat err):$(value pinned_bytes)" "0::$((8 * page))"
+	stop
+	end_manager
+	like "and the manager hears it" "$status:$(cat told)" "143:READY=1 *STOPPING=1"
+else
+	skip "it does, with the capabilities of the unit" "needs root"
 fi
 
 done_testing
