@@ -65,6 +65,7 @@ hold_add(struct hold *sum, const struct hold *more)
 		sum->state = "partial";
 	else if (!sum->state)
 		sum->state = more->state;
+	sum->unmeasured |= more->unmeasured;
 	sum->files += more->files;
 	sum->failed += more->failed;
 	sum->asked = hold_sum(sum->asked, more->asked);
@@ -80,6 +81,13 @@ known(uint64_t bytes)
 	return bytes == HOLD_UNKNOWN ? out_unknown : out_number(bytes);
 }
 
+/* What was measured; nothing at all needs no measure. */
+static struct out_value
+measured(const struct hold *hold, uint64_t bytes)
+{
+	return hold->unmeasured && bytes > 0 ? out_unknown : known(bytes);
+}
+
 int
 hold_row(const struct hold *hold, struct out *out)
 {
@@ -87,10 +95,10 @@ hold_row(const struct hold *hold, struct out *out)
 		[F_PATH] = out_string(hold->name),
 		[F_FILES] = out_number(hold->files),
 		[F_ASKED] = known(hold->asked),
-		[F_PINNED] = known(hold->pinned),
-		[F_LOST] = known(hold->lost),
-		[F_RELEASED] = known(hold->released),
-		[F_REPINNED] = known(hold->repinned),
+		[F_PINNED] = measured(hold, hold->pinned),
+		[F_LOST] = hold->unmeasured ? out_unknown : known(hold->lost),
+		[F_RELEASED] = measured(hold, hold->released),
+		[F_REPINNED] = hold->unmeasured ? out_unknown : known(hold->repinned),
 		[F_LIMIT] = known(hold->limit),
 		[F_STATE] = out_string(hold->state),
 	};

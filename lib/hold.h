@@ -2,6 +2,7 @@
 #ifndef HOTSET_HOLD_H
 #define HOTSET_HOLD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +23,7 @@ struct hold {
 	uint64_t repinned;
 	uint64_t limit;    /* for all operands together */
 	const char *state; /* NULL: none yet */
+	bool unmeasured;   /* what is pinned is mlock's word, and what became of it not known */
 };
 
 extern const struct out_table hold_table;
