@@ -2,19 +2,15 @@
 #include "preflight.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "budget.h"
 #include "meminfo.h"
 #include "memlock.h"
+#include "share.h"
 
 #define DEFAULT_SHARE 25.0 /* percent: the rest must do for everything else */
-#define MAX_MAPS      "/proc/sys/vm/max_map_count"
-#define UNKNOWN       UINT64_MAX
 
 /* "118M (123731968 bytes)" */
 #define AMOUNT   "%s (%llu bytes)"
@@ -158,37 +154,19 @@ check_room(struct look *look)
 		fputs(": ask for less, or free memory", stream);
 }
 
-static uint64_t
-read_max_maps(void)
-{
-	char text[32];
-	uint64_t count;
-	ssize_t n = -1;
-	int fd = open(MAX_MAPS, O_RDONLY | O_CLOEXEC);
-
-	if (fd >= 0) {
-		n = read(fd, text, sizeof text - 1);
-		close(fd);
-	}
-	if (n <= 0)
-		return UNKNOWN;
-	text[n] = '\0';
-	text[strcspn(text, "\n")] = '\0';
-	return num_count(text, &count) < 0 ? UNKNOWN : count;
-}
-
 /* More files than one process can map are no reason to refuse. */
 static int
 note_maps(struct preflight *preflight, const struct keeper *keeper)
 {
-	unsigned long long files = 0, most = read_max_maps();
+	unsigned long long files = 0, most = shares_most();
 
 	for (size_t i = 0; i < keeper->holds_count; i++)
 		files += keeper->holds[i].files;
-	if (most == UNKNOWN || files < most)
+	if (files <= most)
 		return 0;
 	return asprintf(&preflight->detail,
-	    "%llu files, and one process may map %llu (vm.max_map_count)", files, most);
+	    "%llu files, and one process can pin %llu (vm.max_map_count): %llu processes share them",
+	    files, most, (files - 1) / most + 1);
 }
 
 static void

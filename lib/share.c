@@ -2,6 +2,7 @@
 #include "share.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -177,16 +178,24 @@ become_worker(int fd, pid_t parent)
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGALRM, SIGQUIT, SIGUSR1, SIGUSR2,
 		SIGPIPE };
 	long most = sysconf(_SC_OPEN_MAX);
+	int null;
 
 	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
 		signal(signals[i], SIG_IGN);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(0);
-	/* a copy of another worker's socket would keep that one from seeing us end */
+	/* a copy of another worker's socket would keep that one from seeing us end; one of our
+	 * caller's pipes, or its folder, would keep others waiting that it goes (--detach) */
 	for (int other = 0; other < (most < 4096 ? most : 4096); other++)
-		if (other != fd && other != STDERR_FILENO)
+		if (other != fd)
 			close(other);
+	do
+		null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	while (null >= 0 && null < STDERR_FILENO);
+	if (chdir("/") < 0) {
+		/* it is used for nothing */
+	}
 	serve(fd);
 	_exit(0);
 }
@@ -337,8 +346,8 @@ shares_grow(struct shares *shares)
 	return -1;
 }
 
-static size_t
-read_most(void)
+size_t
+shares_most(void)
 {
 	FILE *stream = fopen(MAPS_PATH, "re");
 	uint64_t most = MAPS_DEFAULT;
@@ -359,7 +368,7 @@ shares_begin(struct shares *shares, uint64_t files, int news)
 {
 	struct share *own = new_share();
 
-	*shares = (struct shares){ .news = news, .most = read_most() };
+	*shares = (struct shares){ .news = news, .most = shares_most() };
 	pthread_mutex_init(&shares->lock, NULL);
 	if (!own || add_share(shares, own) < 0)
 		return -1;

@@ -60,6 +60,9 @@ struct shares {
 	size_t most; /* mappings of each */
 };
 
+/* How many files one process can pin: vm.max_map_count, less what else it maps. */
+size_t shares_most(void);
+
 /* Begins with as many processes as FILES need, if there can be as many. -1 with ENOMEM. */
 int shares_begin(struct shares *shares, uint64_t files, int news);
 

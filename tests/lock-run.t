@@ -118,10 +118,28 @@ end pid
 run "$lock" --detach --for=0.3 --pidfile=pid -o report -f kv a
 ok "--for ends it by itself" until_true test ! -e pid
 is "the last report is in the file" "$(grep ^state= report)" state=released
-"$lock" --detach --pidfile=pid a 9>held | cat >/dev/null
+"$lock" --detach --pidfile=pid a 9>held 2>&1 | cat >/dev/null
 ok "nothing of the caller's stays open" flock -n held true
 is "the caller's pipe for one" "$(find "/proc/$(cat pid)/fd" -lname 'pipe:*' | wc -l)" 0
 end pid
+if unshare -m true 2>/dev/null; then
+	mkdir many
+	head -c $((700 * page)) /dev/urandom | split -b "$page" -a 3 - many/
+	echo 600 >most # mappings a process: 301 files
+	# shellcheck disable=SC2016 # the inner shell's
+	run timeout 20 unshare -m sh -c 'mount --bind most /proc/sys/vm/max_map_count &&
+		"$1" -v --detach --pidfile="$PWD/pid" "$PWD/many" 2>&1 | cat' sh "$lock"
+	is "nor of its workers'" "$status:$("$lock" --status=pid -f kv | grep ^pinned)" "0:pinned_bytes=$((700 * page))"
+	like "of which there are as many as it takes" "$out" "*700 files, *: 3 processes share them*"
+	workers=$(ls "/proc/$(cat pid)/task/$(cat pid)/children" >/dev/null 2>&1 && cat "/proc/$(cat pid)/task/$(cat pid)/children")
+	is "whose working folder is" "$(for worker in $workers; do readlink "/proc/$worker/cwd"; done | sort -u)" /
+	kill -KILL "$(cat pid)"
+	sleep 0.3
+	run "$lock" --pidfile=pid --for=0.1 a
+	is "and which do not keep the pid file, when it is killed" "$status:$err" "0:"
+else
+	skip "nor of its workers'" "needs root"
+fi
 mkfifo names
 "$lock" --detach --pidfile=pid -T names >/dev/null 2>&1 &
 caller=$!
