@@ -28,7 +28,7 @@
 #include "stop.h"
 #include "vigil.h"
 
-#define QUIET    30000000000ULL /* ns */
+#define QUIET    30000000000ULL /* ns without pressure until memory is taken again */
 #define PATIENCE 5000000000ULL  /* ns for letting go, at the end */
 #define BYTES(n) num_human(n, (char[NUM_HUMAN]){ 0 })
 
@@ -36,7 +36,7 @@ struct options {
 	struct opts_common common;
 	struct select select;
 	struct num_share max;
-	uint64_t time;
+	uint64_t time, quiet_time;
 	const char *pidfile, *status;
 	bool detach, dry_run, syslog;
 };
@@ -44,6 +44,8 @@ struct options {
 static const struct opts_option options[] = {
 	{ 0, "max", "SIZE|PCT", opts_share, offsetof(struct options, max),
 	    "pin no more (default 25%)" },
+	{ 0, "quiet-time", "DURATION", opts_duration, offsetof(struct options, quiet_time),
+	    "what was given back is pinned again when memory was not short for so long (default 30s)" },
 	{ 0, "for", "DURATION", opts_duration, offsetof(struct options, time),
 	    "let go so long after all is pinned" },
 	{ 0, "detach", NULL, opts_flag, offsetof(struct options, detach),
@@ -102,7 +104,7 @@ survey(struct run *run)
 			.complain = complain,
 			.event = tell,
 			.argument = run,
-			.quiet_time = QUIET,
+			.quiet_time = run->options->quiet_time,
 		};
 		if (keeper_begin(keeper, run->list) == 0) {
 			if (keeper_survey(keeper) == 0)
@@ -186,31 +188,34 @@ volunteer(void)
 		close(fd);
 }
 
-/* Bytes that are pinned, in WORDS of what was asked; UINT64_MAX: not known. */
+/* Bytes that are pinned, HOLD_UNKNOWN where that is not known; WORDS say of how many. */
 static uint64_t
 sum_pinned(const struct keeper *keeper, char words[static 64])
 {
-	uint64_t pinned = 0;
+	struct hold sum = { 0 };
 
 	for (size_t i = 0; i < keeper->holds_count; i++)
-		pinned = hold_sum(pinned, keeper->holds[i].pinned);
-	snprintf(words, 64, "%s of %s pinned", pinned == HOLD_UNKNOWN ? "-" : BYTES(pinned),
-	    BYTES(keeper->asked));
-	return pinned;
+		hold_add(&sum, &keeper->holds[i]);
+	snprintf(words, 64, "%s of %s pinned", sum.pinned == HOLD_UNKNOWN ? "-" : BYTES(sum.pinned),
+	    sum.asked == HOLD_UNKNOWN ? "-" : BYTES(sum.asked));
+	return sum.pinned;
 }
 
 /* How it stands with all that was asked for, as an exit status. */
 static int
 standing(const struct keeper *keeper)
 {
-	uint64_t pinned = sum_pinned(keeper, (char[64]){ 0 });
+	bool whole = true, empty = true;
 
-	if (keeper->asked > 0 && !keeper_holds(keeper))
+	for (size_t i = 0; i < keeper->holds_count; i++) {
+		const struct hold *hold = &keeper->holds[i];
+
+		whole &= hold->state && strcmp(hold->state, "pinned") == 0;
+		empty &= hold->asked == 0;
+	}
+	if (!empty && !keeper_holds(keeper))
 		return STATUS_FAILED;
-	/* where it cannot be measured, mlock's word counts */
-	if (keeper->partial || (pinned != HOLD_UNKNOWN && pinned < keeper->asked))
-		return STATUS_PART;
-	return STATUS_DONE;
+	return whole ? STATUS_DONE : STATUS_PART;
 }
 
 /* Pins and reports; fails also where there is nothing to hold then. */
@@ -516,7 +521,11 @@ static const struct opts_tool tool = {
 int
 main(int argc, char **argv)
 {
-	struct options opt = { .select = SELECT_ALL, .max = BUDGET_NO_SHARE };
+	struct options opt = {
+		.select = SELECT_ALL,
+		.max = BUDGET_NO_SHARE,
+		.quiet_time = QUIET,
+	};
 	struct opts_group groups[] = { { select_options, &opt.select }, { options, &opt }, { 0 } };
 	struct run run = { .options = &opt };
 	int status, first = opts_parse(&tool, groups, &opt.common, argc, argv, &status);
