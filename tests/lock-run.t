@@ -4,7 +4,7 @@
 # lock as a service: in the background, by its pid file, under a service manager
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/lib.sh"
-need setpriv unshare flock
+need setpriv unshare flock timeout
 
 source=$(realpath "$(dirname "$0")/..")
 pages=$BUILD/tests/pages
@@ -82,7 +82,7 @@ asked=$((60 * page))
 
 ### In the background
 
-run "$lock" --detach --pidfile="$TMP/pid" -f kv "$TMP/w/a"
+run timeout 20 "$lock" --detach --pidfile="$TMP/pid" -f kv "$TMP/w/a"
 pid=$(cat "$TMP/pid")
 pids="$pids $pid"
 is "--detach returns when all is pinned, and says so" \
@@ -103,22 +103,22 @@ end "$TMP/pid"
 is "SIGTERM ends it, and lets go" "$(left a)" 0/60
 ok "the pid file is gone, and the socket" [ ! -e "$TMP/pid" ] && [ ! -e "$TMP/pid.sock" ]
 
-run "$lock" --detach --pidfile=pid -f kv a
+run timeout 20 "$lock" --detach --pidfile=pid -f kv a
 is "names that are seen from the working folder keep it" "$(readlink "/proc/$(cat pid)/cwd")" "$TMP/w"
 end pid
-run "$lock" --detach --max "$((asked - 1))" a
+run timeout 20 "$lock" --detach --max "$((asked - 1))" a
 like "what is refused is the caller's to know" "$status:$err" "2:lock: refused: *"
-run "$lock" --detach missing
+run timeout 20 "$lock" --detach missing
 like "so is a file that is missing" "$status:$err" "2:lock: missing: *"
-run "$lock" --detach --pidfile=pid missing a
+run timeout 20 "$lock" --detach --pidfile=pid missing a
 is "or one of several" "$status:$err" "1:lock: missing: No such file or directory"
-run "$lock" --status=pid -f kv
+run timeout 20 "$lock" --status=pid -f kv
 is "what is pinned in part is told so" "$status:$(value pinned_bytes)" "1:$asked"
 end pid
-run "$lock" --detach --for=0.3 --pidfile=pid -o report -f kv a
+run timeout 20 "$lock" --detach --for=0.3 --pidfile=pid -o report -f kv a
 ok "--for ends it by itself" until_true test ! -e pid
 is "the last report is in the file" "$(grep ^state= report)" state=released
-"$lock" --detach --pidfile=pid a 9>held 2>&1 | cat >/dev/null
+timeout 20 "$lock" --detach --pidfile=pid a 9>held 2>&1 | cat >/dev/null
 ok "nothing of the caller's stays open" flock -n held true
 is "the caller's pipe for one" "$(find "/proc/$(cat pid)/fd" -lname 'pipe:*' | wc -l)" 0
 end pid
@@ -135,7 +135,7 @@ if unshare -m true 2>/dev/null; then
 	is "whose working folder is" "$(for worker in $workers; do readlink "/proc/$worker/cwd"; done | sort -u)" /
 	kill -KILL "$(cat pid)"
 	sleep 0.3
-	run "$lock" --pidfile=pid --for=0.1 a
+	run timeout 20 "$lock" --pidfile=pid --for=0.1 a
 	is "and which do not keep the pid file, when it is killed" "$status:$err" "0:"
 else
 	skip "nor of its workers'" "needs root"
@@ -157,13 +157,13 @@ ok "and nothing left" [ ! -e pid ]
 start --pidfile=pid a
 is "it holds the process id" "$(cat pid)" "$pid"
 inode=$(stat -c %i pid)
-run "$lock" --pidfile=pid b
+run timeout 20 "$lock" --pidfile=pid b
 is "no second one starts with it" "$status:$err" "2:lock: pid: process $pid runs with this pid file"
 is "which harms nothing" "$(cat pid):$(stat -c %i pid)" "$pid:$inode"
 stop KILL
 ok "SIGKILL leaves it" [ -e pid ]
 is "but nothing pinned" "$(left a)" 0/60
-run "$lock" --status=pid
+run timeout 20 "$lock" --status=pid
 is "--status sees that it does not run" "$status:$out:$err" \
 	"2::lock: pid: nothing runs with this pid file, which was left behind"
 start --pidfile=pid a
@@ -171,22 +171,22 @@ is "the next one starts" "$(cat pid):$("$lock" --status=pid -f kv | grep ^state)
 stop
 is "and removes it" "$status:$(ls pid* 2>&1)" "143:ls: cannot access 'pid*': No such file or directory"
 echo precious >pid
-run "$lock" --pidfile=pid a
+run timeout 20 "$lock" --pidfile=pid a
 is "a file that is something else is left alone" "$status:$err:$(cat pid)" \
 	"2:lock: pid: something else is there, not a pid file:precious"
 rm pid
 ln -s elsewhere pid
-run "$lock" --pidfile=pid a
+run timeout 20 "$lock" --pidfile=pid a
 like "a link is not followed" "$status:$err:$(ls elsewhere 2>/dev/null)" "2:lock: pid: something else*:"
 rm pid
-run "$lock" --pidfile="missing/pid" a
+run timeout 20 "$lock" --pidfile="missing/pid" a
 like "a folder that is missing" "$status:$err" "2:lock: missing/pid: No such file*"
 long=$(printf '%0100d' 0)
-run "$lock" --pidfile="$long" a
+run timeout 20 "$lock" --pidfile="$long" a
 like "a name too long for a socket" "$status:$err:$(ls "$long" 2>/dev/null)" "2:lock: $long: too long*:"
 mkdir tree
 start --pidfile=tree/pid tree a
-run "$lock" --pidfile=tree/pid b
+run timeout 20 "$lock" --pidfile=tree/pid b
 is "a pid file within what is pinned: its lock stays" "$status" 2
 stop
 # many at a time: one has it, whoever that is, and it is one at any time
@@ -206,16 +206,16 @@ wait
 ### What it says when asked
 
 start --pidfile=pid a b
-run "$lock" --status=pid -f kv
+run timeout 20 "$lock" --status=pid -f kv
 is "--status: a record each, and 0" "$status:$err:$(value path) $(value pinned_bytes) $(value path 2) $(value pinned_bytes 2)" \
 	"0::a $asked b $((20 * page))"
-run "$lock" --status=pid
+run timeout 20 "$lock" --status=pid
 like "--status for people" "$status:$err:$out" "0::*FILES*240K*80K*320K*total"
 for format in tsv json prom; do
-	run "$lock" --status=pid -f $format
+	run timeout 20 "$lock" --status=pid -f $format
 	like "--status -f $format" "$status:$err:$out" "0::*$asked*"
 done
-run "$lock" --status=pid -f json -o report
+run timeout 20 "$lock" --status=pid -f json -o report
 is "--status -o" "$status:$out:$(wc -l <report)" "0::2"
 status=0
 "$lock" --status=pid >/dev/full 2>err || status=$?
@@ -227,7 +227,7 @@ else
 	skip "others may not ask" "needs root"
 fi
 kill -STOP "$pid"
-run "$lock" --status=pid -t 0.3
+run timeout 20 "$lock" --status=pid -t 0.3
 kill -CONT "$pid"
 like "one that hangs is not waited for" "$status:$out:$err" "3::lock: pid: process $pid does not answer*"
 # somebody connects and says nothing, or goes away
@@ -235,7 +235,7 @@ if command -v socat >/dev/null; then
 	socat -u "UNIX-CONNECT:pid.sock,type=5" OPEN:/dev/null & # SOCK_SEQPACKET
 	silent=$!
 	sleep 0.2
-	run "$lock" --status=pid -f kv
+	run timeout 20 "$lock" --status=pid -f kv
 	is "who connects and says nothing does not keep others waiting" "$status" 0
 	kill $silent 2>/dev/null
 	wait $silent 2>/dev/null
@@ -248,12 +248,12 @@ stop
 is "none is told after the end" "$status:$(ls pid* 2>/dev/null)" "143:"
 start --pidfile=pid a
 truncate -s $((10 * page)) a
-run "$lock" --status=pid -f kv
+run timeout 20 "$lock" --status=pid -f kv
 file a 60
 stop
-run "$lock" --status=pid
+run timeout 20 "$lock" --status=pid
 is "no such pid file" "$status:$err" "2:lock: pid: nothing runs with this pid file"
-run "$lock" --status=b
+run timeout 20 "$lock" --status=b
 is "no pid file at all" "$status:$err" "3:lock: b: no pid file"
 rm -f report
 reported=report
@@ -267,10 +267,10 @@ stop
 for wrong in "--status=pid a" "--status=pid -- true" "--detach a -- true" "--for=1 a -- true" \
 	"--dry-run --detach a" "--for=x a"; do
 	# shellcheck disable=SC2086 # words
-	run "$lock" $wrong
+	run timeout 20 "$lock" $wrong
 	like "mistake: $wrong" "$status:$out:$err" "3::lock: *"
 done
-run "$lock" --for=0.2 -f kv a
+run timeout 20 "$lock" --for=0.2 -f kv a
 is "--for in the foreground" "$status:$(value state 2)" "0:released"
 
 ### The service manager
@@ -338,7 +338,7 @@ kill -HUP "$pid"
 ok "SIGHUP: what the list names now is pinned" until_true in_file "^pinned_bytes=$((50 * page))" out
 is "and stays" "$(left b) $(left c)" "20/20 30/30"
 is "what it names no more is let go" "$(left a)" 0/60
-run "$lock" --status=pid -f kv
+run timeout 20 "$lock" --status=pid -f kv
 is "--status tells of the new" "$status:$(value files) $(value pinned_bytes)" "0:2 $((50 * page))"
 stop
 end_manager
@@ -347,7 +347,7 @@ RELOADING=1 MONOTONIC_USEC=[0-9]* WATCHDOG_USEC=[0-9]*
 *READY=1 MAINPID=$pid WATCHDOG_USEC=400000 STATUS=200K of 200K pinned*
 STOPPING=1"
 echo a >list
-run "$lock" --detach --pidfile=pid -T list --max "$asked" -o report -f kv
+run timeout 20 "$lock" --detach --pidfile=pid -T list --max "$asked" -o report -f kv
 pid=$(cat pid)
 pids="$pids $pid"
 printf '%s\n' a b >list
@@ -441,7 +441,7 @@ if [ "$(id -u)" -eq 0 ]; then
 	pid=$!
 	pids="$pids $pid"
 	until_true has_begun
-	run "$lock" --status=pid -f kv
+	run timeout 20 "$lock" --status=pid -f kv
 	is "it does, with the capabilities of the unit" "$status:$(cat err):$(value pinned_bytes)" "0::$((8 * page))"
 	stop
 	end_manager
