@@ -31,11 +31,14 @@ struct options {
 	struct select select;
 	struct num_share max;
 	bool dry_run;
+	uint64_t quiet_time; /* ns */
 };
 
 static const struct opts_option options[] = {
 	{ 0, "max", "SIZE|PCT", opts_share, offsetof(struct options, max),
 	    "pin no more (default 25%)" },
+	{ 0, "quiet-time", "DURATION", opts_duration, offsetof(struct options, quiet_time),
+	    "after memory was tight, pin again when it has not been for so long (default 30s)" },
 	{ 0, "dry-run", NULL, opts_flag, offsetof(struct options, dry_run),
 	    "only show what would be pinned, and whether it may be" },
 	{ 0 },
@@ -58,7 +61,7 @@ static void
 tell(const char *text, void *argument)
 {
 	(void)argument;
-	diag_error("%s", text);
+	diag_note("%s", text);
 }
 
 /* Into *ALLOWED the part of the whole that SHARE is, and into WORDS what that is. */
@@ -385,20 +388,21 @@ static const struct opts_tool tool = {
 int
 main(int argc, char **argv)
 {
-	struct options opt = { .select = SELECT_ALL, .max = BUDGET_NO_SHARE };
+	struct options opt = { .select = SELECT_ALL, .max = BUDGET_NO_SHARE, .quiet_time = QUIET };
 	struct opts_group groups[] = { { select_options, &opt.select }, { options, &opt }, { 0 } };
 	struct run run = {
 		.options = &opt,
 		.keeper = { .select = &opt.select,
 		    .complain = complain,
 		    .event = tell,
-		    .quiet_time = QUIET },
+		    },
 	};
 	int status, first = opts_parse(&tool, groups, &opt.common, argc, argv, &status);
 	char path[SPOOL_PATH];
 
 	if (first < 0)
 		return status;
+	run.keeper.quiet_time = opt.quiet_time;
 	split(&run, argc, argv, first);
 	status = select_check(&opt.select, opt.common.format, run.keeper.operands,
 	    run.keeper.count);

@@ -22,6 +22,15 @@
 #define SHARE 50
 
 uint64_t
+lookout_spent(void)
+{
+	struct timespec spent;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);
+	return lookout_time(&spent);
+}
+
+uint64_t
 lookout_time(const struct timespec *time)
 {
 	return (uint64_t)time->tv_sec * 1000000000ULL + (uint64_t)time->tv_nsec;
@@ -316,13 +325,13 @@ look(struct keeper *keeper)
 void
 lookout_tend(struct keeper *keeper, uint64_t now)
 {
-	uint64_t took;
+	uint64_t start = lookout_spent(), took;
 
 	if (now >= keeper->heard || keeper->heard == UINT64_MAX)
 		hear(keeper, now);
 	if (now < keeper->looked)
 		return;
 	look(keeper);
-	took = stop_now() - now;
+	took = lookout_spent() - start;
 	keeper->looked = now + (took * SHARE > LOOKOUT_EVERY ? took * SHARE : LOOKOUT_EVERY);
 }

@@ -138,7 +138,8 @@ obey(struct pins *pins, const struct request *request, const int *fds, int fd_co
 				  request->items[i].length, request->items[i].end, &number)
 			    : PIN_ERROR;
 		else if (request->order == ORDER_FIT)
-			failure = pins_fit(pins, number, request->items[i].length);
+			failure = pins_fit(pins, number, request->items[i].length,
+			    &reply->items[i].seen);
 		else
 			pins_drop(pins, number);
 		reply->items[i].error = errno;
@@ -455,7 +456,7 @@ shares_add(struct shares *shares, struct share_item *items, size_t count)
 }
 
 enum pin_failure
-shares_fit(struct shares *shares, struct share_place place, uint64_t length)
+shares_fit(struct shares *shares, struct share_place place, uint64_t length, uint64_t *seen)
 {
 	struct share *share = shares->list[place.share];
 	struct request request = { .order = ORDER_FIT, .count = 1 };
@@ -463,12 +464,13 @@ shares_fit(struct shares *shares, struct share_place place, uint64_t length)
 	struct reply reply;
 
 	if (share->own)
-		return pins_fit(&share->pins, place.number, length);
+		return pins_fit(&share->pins, place.number, length, seen);
 	request.items[0].number = place.number;
 	request.items[0].length = length;
 	pthread_mutex_lock(&share->lock);
 	failure = ask(share, &request, NULL, &reply) < 0 ? PIN_WORKER : reply.items[0].failure;
 	pthread_mutex_unlock(&share->lock);
+	*seen = failure == PIN_WORKER ? PIN_UNKNOWN : reply.items[0].seen;
 	errno = failure == PIN_WORKER ? ECONNRESET : reply.items[0].error;
 	return failure;
 }
