@@ -168,19 +168,20 @@ lookout_changed(struct keeper *keeper, uint32_t folder, const char *name)
 	const struct keeper_name *last = keeper->changed_count > keeper->changed_next
 	    ? &keeper->changed[keeper->changed_count - 1]
 	    : NULL;
-	char *copy;
+	struct keeper_name *next;
 
 	if (file ? file->dirty : keeper->roster.folders[folder].owner == ROSTER_NONE)
 		return;
 	/* what is written to is told again and again */
 	if (last && last->folder == folder && strcmp(last->name, name) == 0)
 		return;
-	copy = make_room(keeper) ? strdup(name) : NULL;
-	if (!copy) {
+	next = make_room(keeper) ? &keeper->changed[keeper->changed_count] : NULL;
+	if (!next || asprintf(&next->name, "%s", name) < 0) {
 		lookout_all(keeper); /* later */
 		return;
 	}
-	keeper->changed[keeper->changed_count++] = (struct keeper_name){ folder, copy };
+	next->folder = folder;
+	keeper->changed_count++;
 	if (file)
 		file->dirty = true;
 }

@@ -254,18 +254,6 @@ ask(struct share *share, const struct request *request, const struct share_item 
 	return -1;
 }
 
-static struct share *
-new_share(void)
-{
-	struct share *share = calloc(1, sizeof *share);
-
-	if (share) {
-		pthread_mutex_init(&share->lock, NULL);
-		share->fd = -1;
-	}
-	return share;
-}
-
 static int
 start_worker(struct shares *shares, struct share *share)
 {
@@ -308,34 +296,32 @@ end_worker(struct share *share)
 	share->pid = 0;
 }
 
-static int
-add_share(struct shares *shares, struct share *share)
+/* A share, in the list, of nobody yet. */
+static struct share *
+add_share(struct shares *shares)
 {
 	struct share **list = realloc(shares->list, (shares->count + 1) * sizeof *list);
+	struct share *share;
 
-	if (!list) {
-		free(share);
-		return -1;
-	}
+	if (!list)
+		return NULL;
 	shares->list = list;
-	list[shares->count++] = share;
-	return 0;
+	share = list[shares->count] = calloc(1, sizeof *share);
+	if (!share)
+		return NULL;
+	pthread_mutex_init(&share->lock, NULL);
+	share->fd = -1;
+	share->dead = true;
+	shares->count++;
+	return share;
 }
 
 int
 shares_grow(struct shares *shares)
 {
-	struct share *share = new_share();
+	struct share *share = add_share(shares);
 
-	if (!share)
-		return -1;
-	if (start_worker(shares, share) < 0) {
-		free(share);
-		return -1;
-	}
-	if (add_share(shares, share) == 0)
-		return 0;
-	return -1;
+	return share ? start_worker(shares, share) : -1;
 }
 
 static size_t
@@ -358,13 +344,15 @@ read_most(void)
 int
 shares_begin(struct shares *shares, uint64_t files, int news)
 {
-	struct share *own = new_share();
+	struct share *own;
 
 	*shares = (struct shares){ .news = news, .most = read_most() };
 	pthread_mutex_init(&shares->lock, NULL);
-	if (!own || add_share(shares, own) < 0)
+	own = add_share(shares);
+	if (!own)
 		return -1;
 	own->own = true;
+	own->dead = false;
 	/* what cannot be started is missed where there is no room */
 	while (shares->count * (uint64_t)shares->most < files)
 		if (shares_grow(shares) < 0)
