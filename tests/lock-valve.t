@@ -137,4 +137,33 @@ becomes "and all is pinned again after the quiet time" $((12 * MiB)) 4
 stop
 like "the reason is said" "$err" "lock: released: *: memory is tight: tasks waited for it *% of the time*"
 
+### In earnest: what grows beside it in a memory cgroup lives
+
+around=
+if has_cgroup && command -v perl >/dev/null; then
+	group=/sys/fs/cgroup/memory/hotset-valve.$$
+	mkdir "$group"
+	on_exit "rmdir $group 2>/dev/null"
+	echo 128M >"$group/memory.limit_in_bytes"
+	# shellcheck disable=SC2317,SC2016 # start calls it; the inner shell's
+	inside() { exec sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec "$@"' sh "$group" "$@"; }
+	file big "$(pages_of 60)"
+	around=inside
+	start --max 60% --quiet-time=3s big
+	is "60 MiB of 128 are pinned" "$(locked)" $((60 * MiB))
+	# shellcheck disable=SC2016 # perl's
+	(inside perl -e 'for (1 .. 50) {
+		push @held, chr(65 + $_ % 20) x (2 << 20);
+		select(undef, undef, undef, 0.1);
+	}')
+	is "100 MiB beside it, 20 a second: nobody is killed" \
+		"$?:$(sed -n 's/^oom_kill //p' "$group/memory.oom_control")" 0:0
+	ok "since some was given back" [ "$(locked)" -lt $((50 * MiB)) ]
+	becomes "which is pinned again, once that has ended" $((60 * MiB)) 10
+	stop
+	like "both is said" "$err" "lock: released: *: memory is tight: *available in memory cgroup $group, less than 8.0M*lock: pinned again: *"
+else
+	skip "in earnest" "needs a writable version 1 hierarchy, and perl"
+fi
+
 done_testing
