@@ -86,7 +86,7 @@ tell(const char *text, void *argument)
 {
 	struct run *run = argument;
 
-	journal_tell(&run->journal, LOG_WARNING, "%s", text);
+	journal_tell(&run->journal, LOG_NOTICE, "%s", text);
 	notify_status(&run->service.notify, text);
 }
 

@@ -145,7 +145,7 @@ keeper_holds(const struct keeper *keeper)
 static void
 measure(struct keeper *keeper)
 {
-	uint64_t start = stop_now(), took;
+	uint64_t start = lookout_spent(), took;
 
 	if (!keeper->unmeasured)
 		shares_measure(&keeper->shares, note_change, keeper);

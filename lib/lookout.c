@@ -22,6 +22,15 @@
 #define SHARE 50
 
 uint64_t
+lookout_spent(void)
+{
+	struct timespec spent;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);
+	return lookout_time(&spent);
+}
+
+uint64_t
 lookout_time(const struct timespec *time)
 {
 	return (uint64_t)time->tv_sec * 1000000000ULL + (uint64_t)time->tv_nsec;
@@ -159,19 +168,20 @@ lookout_changed(struct keeper *keeper, uint32_t folder, const char *name)
 	const struct keeper_name *last = keeper->changed_count > keeper->changed_next
 	    ? &keeper->changed[keeper->changed_count - 1]
 	    : NULL;
-	char *copy;
+	struct keeper_name *next;
 
 	if (file ? file->dirty : keeper->roster.folders[folder].owner == ROSTER_NONE)
 		return;
 	/* what is written to is told again and again */
 	if (last && last->folder == folder && strcmp(last->name, name) == 0)
 		return;
-	copy = make_room(keeper) ? strdup(name) : NULL;
-	if (!copy) {
+	next = make_room(keeper) ? &keeper->changed[keeper->changed_count] : NULL;
+	if (!next || asprintf(&next->name, "%s", name) < 0) {
 		lookout_all(keeper); /* later */
 		return;
 	}
-	keeper->changed[keeper->changed_count++] = (struct keeper_name){ folder, copy };
+	next->folder = folder;
+	keeper->changed_count++;
 	if (file)
 		file->dirty = true;
 }
@@ -316,13 +326,13 @@ look(struct keeper *keeper)
 void
 lookout_tend(struct keeper *keeper, uint64_t now)
 {
-	uint64_t took;
+	uint64_t start = lookout_spent(), took;
 
 	if (now >= keeper->heard || keeper->heard == UINT64_MAX)
 		hear(keeper, now);
 	if (now < keeper->looked)
 		return;
 	look(keeper);
-	took = stop_now() - now;
+	took = lookout_spent() - start;
 	keeper->looked = now + (took * SHARE > LOOKOUT_EVERY ? took * SHARE : LOOKOUT_EVERY);
 }

@@ -13,6 +13,9 @@
 
 #define LOOKOUT_EVERY 400000000ULL /* ns between looks: so that with all else a second is enough */
 
+/* Processor time of this process, in ns: what looks cost, however busy the machine is. */
+uint64_t lookout_spent(void);
+
 /* A time in ns, to be compared. */
 uint64_t lookout_time(const struct timespec *time);
 

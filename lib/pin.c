@@ -114,42 +114,6 @@ pins_add(struct pins *pins, int fd, uint64_t start, uint64_t length, uint64_t en
 	return PIN_DONE;
 }
 
-enum pin_failure
-pins_fit(struct pins *pins, uint32_t number, uint64_t length)
-{
-	struct pin *pin = &pins->list[number];
-	void *address = pin->address;
-
-	if (length != pin->length) {
-		/* locked mappings stay so, and what they grow by comes in */
-		address = mremap(pin->address, pin->length, length, MREMAP_MAYMOVE);
-		if (address == MAP_FAILED)
-			return PIN_ERROR;
-		pin->address = address;
-		pin->length = length;
-	}
-	return lock_windows(address, length);
-}
-
-void
-pins_drop(struct pins *pins, uint32_t number)
-{
-	size_t size = pins->unused_size ? 2 * pins->unused_size : 64;
-	struct pin *pin = &pins->list[number];
-	uint32_t *unused = pins->unused;
-
-	munmap(pin->address, pin->length);
-	*pin = (struct pin){ 0 };
-	if (pins->unused_count == pins->unused_size) {
-		unused = realloc(unused, size * sizeof *unused);
-		if (!unused)
-			return; /* the number is used no more */
-		pins->unused = unused;
-		pins->unused_size = size;
-	}
-	unused[pins->unused_count++] = number;
-}
-
 /* A part of /proc/self/pagemap: files that are mapped beside each other share what is read. */
 struct window {
 	int fd;
@@ -184,16 +148,82 @@ measure(struct window *window, const struct pin *pin)
 	return present * page;
 }
 
-int
-pins_measure(struct pins *pins, void (*changed)(uint32_t number, uint64_t seen, void *argument),
-    void *argument)
+static struct window *
+open_window(void)
 {
 	struct window *window = calloc(1, sizeof *window);
 
 	if (!window)
-		return -1;
+		return NULL;
 	window->fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-	for (size_t i = 0; window->fd >= 0 && i < pins->count; i++) {
+	if (window->fd >= 0)
+		return window;
+	free(window);
+	return NULL;
+}
+
+static void
+close_window(struct window *window)
+{
+	close(window->fd);
+	free(window);
+}
+
+enum pin_failure
+pins_fit(struct pins *pins, uint32_t number, uint64_t length, uint64_t *seen)
+{
+	struct pin *pin = &pins->list[number];
+	struct window *window = open_window();
+	enum pin_failure failure;
+	void *address = pin->address;
+
+	*seen = PIN_UNKNOWN;
+	if (window) {
+		*seen = pin->seen = measure(window, pin);
+		close_window(window);
+	}
+	if (length != pin->length) {
+		/* locked mappings stay so, and what they grow by comes in */
+		address = mremap(pin->address, pin->length, length, MREMAP_MAYMOVE);
+		if (address == MAP_FAILED)
+			return PIN_ERROR;
+		pin->address = address;
+		pin->length = length;
+	}
+	failure = lock_windows(address, length);
+	if (failure == PIN_DONE)
+		pin->seen = length;
+	return failure;
+}
+
+void
+pins_drop(struct pins *pins, uint32_t number)
+{
+	size_t size = pins->unused_size ? 2 * pins->unused_size : 64;
+	struct pin *pin = &pins->list[number];
+	uint32_t *unused = pins->unused;
+
+	munmap(pin->address, pin->length);
+	*pin = (struct pin){ 0 };
+	if (pins->unused_count == pins->unused_size) {
+		unused = realloc(unused, size * sizeof *unused);
+		if (!unused)
+			return; /* the number is used no more */
+		pins->unused = unused;
+		pins->unused_size = size;
+	}
+	unused[pins->unused_count++] = number;
+}
+
+int
+pins_measure(struct pins *pins, void (*changed)(uint32_t number, uint64_t seen, void *argument),
+    void *argument)
+{
+	struct window *window = open_window();
+
+	if (!window)
+		return -1;
+	for (size_t i = 0; i < pins->count; i++) {
 		struct pin *pin = &pins->list[i];
 		uint64_t seen = pin->address ? measure(window, pin) : 0;
 
@@ -202,12 +232,7 @@ pins_measure(struct pins *pins, void (*changed)(uint32_t number, uint64_t seen, 
 		pin->seen = seen;
 		changed((uint32_t)i, seen, argument);
 	}
-	if (window->fd < 0) {
-		free(window);
-		return -1;
-	}
-	close(window->fd);
-	free(window);
+	close_window(window);
 	return 0;
 }
 

@@ -45,9 +45,10 @@ enum pin_failure pins_add(struct pins *pins, int fd, uint64_t start, uint64_t le
 
 /*
  * The file has, or shall be held for, LENGTH bytes now, not 0: maps them, and locks what of
- * them is not. What fails leaves what was held.
+ * them is not. What fails leaves what was held. Into *SEEN what was pinned right before;
+ * PIN_UNKNOWN where the kernel does not tell.
  */
-enum pin_failure pins_fit(struct pins *pins, uint32_t number, uint64_t length);
+enum pin_failure pins_fit(struct pins *pins, uint32_t number, uint64_t length, uint64_t *seen);
 
 void pins_drop(struct pins *pins, uint32_t number);
 

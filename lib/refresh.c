@@ -149,17 +149,21 @@ static void
 fit(struct keeper *keeper, uint32_t number, const struct again *again, uint64_t length)
 {
 	struct roster_file *file = &keeper->roster.files[number];
-	enum pin_failure failure = shares_fit(&keeper->shares, file->place, length);
+	uint64_t seen;
+	enum pin_failure failure = shares_fit(&keeper->shares, file->place, length, &seen);
+	int error = errno;
 
+	/* what was lost since it was looked at, and is pinned again by now */
+	if (seen < file->pinned)
+		ledger_set(&keeper->ledger, &keeper->roster, number, seen, LEDGER_LOST);
 	if (failure != PIN_DONE) {
-		fail(keeper, number, again, failure, errno);
+		fail(keeper, number, again, failure, error);
 		return;
 	}
 	keeper->taken += length - file->held;
 	file->held = length;
 	ledger_fail(&keeper->ledger, &keeper->roster, number, false);
-	if (file->pinned > length)
-		ledger_set(&keeper->ledger, &keeper->roster, number, length, LEDGER_LOST);
+	ledger_set(&keeper->ledger, &keeper->roster, number, length, LEDGER_LOST);
 }
 
 /* Holds LENGTH bytes of a file, no more than it has; what is missing of them is read before. */
@@ -329,9 +333,10 @@ let_go(struct keeper *keeper, uint32_t number, uint64_t bytes)
 {
 	struct roster_file *file = &keeper->roster.files[number];
 	uint64_t page = residency_page_size(), held = file->held;
-	uint64_t less = least((bytes + page - 1) / page * page, held);
+	uint64_t less = least((bytes + page - 1) / page * page, held), seen;
 
-	if (less == held || shares_fit(&keeper->shares, file->place, held - less) != PIN_DONE) {
+	if (less == held ||
+	    shares_fit(&keeper->shares, file->place, held - less, &seen) != PIN_DONE) {
 		pinning_detach(keeper, number);
 		return held;
 	}

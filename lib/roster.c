@@ -84,17 +84,19 @@ add_folder(struct roster *roster, const char *path, size_t length)
 	struct roster_folder *folders = grow(roster->folders, roster->folder_count,
 	    &roster->folder_size, sizeof *folders);
 	uint32_t number = (uint32_t)roster->folder_count;
-	char *copy;
+	struct roster_folder *folder;
 
 	if (!folders)
 		return ROSTER_NONE;
 	roster->folders = folders;
-	copy = strndup(path, length);
-	if (!copy || index_add(&roster->by_path, hash_path(roster, path, length), number) < 0) {
-		free(copy);
+	folder = &folders[number];
+	*folder = (struct roster_folder){ .owner = ROSTER_NONE, .watch = -1 };
+	if (asprintf(&folder->path, "%.*s", (int)length, path) < 0)
+		return ROSTER_NONE;
+	if (index_add(&roster->by_path, hash_path(roster, path, length), number) < 0) {
+		free(folder->path);
 		return ROSTER_NONE;
 	}
-	folders[number] = (struct roster_folder){ .path = copy, .owner = ROSTER_NONE, .watch = -1 };
 	roster->folder_count++;
 	return number;
 }
@@ -233,23 +235,25 @@ roster_add(struct roster *roster, uint32_t folder, const char *name, uint64_t de
     uint64_t inode)
 {
 	uint32_t number = new_number(roster);
-	char *copy = strdup(name);
+	struct roster_file *file;
 
-	if (number == ROSTER_NONE || !copy) {
-		free(copy);
+	if (number == ROSTER_NONE)
 		return ROSTER_NONE;
-	}
-	roster->files[number] = (struct roster_file){ .name = copy,
-		.folder = folder,
+	file = &roster->files[number];
+	*file = (struct roster_file){ .folder = folder,
 		.device = device,
 		.inode = inode,
 		.place = SHARE_NOWHERE };
+	if (asprintf(&file->name, "%s", name) < 0) {
+		free_number(roster, number);
+		return ROSTER_NONE;
+	}
 	if (index_add(&roster->by_name, hash_name(roster, folder, name), number) == 0) {
 		if (index_add(&roster->by_inode, hash_inode(roster, device, inode), number) == 0)
 			return number;
 		index_remove(&roster->by_name, hash_name(roster, folder, name), number);
 	}
-	free(copy);
+	free(file->name);
 	free_number(roster, number);
 	return ROSTER_NONE;
 }

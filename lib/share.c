@@ -139,7 +139,8 @@ obey(struct pins *pins, const struct request *request, const int *fds, int fd_co
 				  request->items[i].length, request->items[i].end, &number)
 			    : PIN_ERROR;
 		else if (request->order == ORDER_FIT)
-			failure = pins_fit(pins, number, request->items[i].length);
+			failure = pins_fit(pins, number, request->items[i].length,
+			    &reply->items[i].seen);
 		else
 			pins_drop(pins, number);
 		reply->items[i].error = errno;
@@ -262,18 +263,6 @@ ask(struct share *share, const struct request *request, const struct share_item 
 	return -1;
 }
 
-static struct share *
-new_share(void)
-{
-	struct share *share = calloc(1, sizeof *share);
-
-	if (share) {
-		pthread_mutex_init(&share->lock, NULL);
-		share->fd = -1;
-	}
-	return share;
-}
-
 static int
 start_worker(struct shares *shares, struct share *share)
 {
@@ -316,34 +305,32 @@ end_worker(struct share *share)
 	share->pid = 0;
 }
 
-static int
-add_share(struct shares *shares, struct share *share)
+/* A share, in the list, of nobody yet. */
+static struct share *
+add_share(struct shares *shares)
 {
 	struct share **list = realloc(shares->list, (shares->count + 1) * sizeof *list);
+	struct share *share;
 
-	if (!list) {
-		free(share);
-		return -1;
-	}
+	if (!list)
+		return NULL;
 	shares->list = list;
-	list[shares->count++] = share;
-	return 0;
+	share = list[shares->count] = calloc(1, sizeof *share);
+	if (!share)
+		return NULL;
+	pthread_mutex_init(&share->lock, NULL);
+	share->fd = -1;
+	share->dead = true;
+	shares->count++;
+	return share;
 }
 
 int
 shares_grow(struct shares *shares)
 {
-	struct share *share = new_share();
+	struct share *share = add_share(shares);
 
-	if (!share)
-		return -1;
-	if (start_worker(shares, share) < 0) {
-		free(share);
-		return -1;
-	}
-	if (add_share(shares, share) == 0)
-		return 0;
-	return -1;
+	return share ? start_worker(shares, share) : -1;
 }
 
 size_t
@@ -366,13 +353,15 @@ shares_most(void)
 int
 shares_begin(struct shares *shares, uint64_t files, int news)
 {
-	struct share *own = new_share();
+	struct share *own;
 
 	*shares = (struct shares){ .news = news, .most = shares_most() };
 	pthread_mutex_init(&shares->lock, NULL);
-	if (!own || add_share(shares, own) < 0)
+	own = add_share(shares);
+	if (!own)
 		return -1;
 	own->own = true;
+	own->dead = false;
 	/* what cannot be started is missed where there is no room */
 	while (shares->count * (uint64_t)shares->most < files)
 		if (shares_grow(shares) < 0)
@@ -464,7 +453,7 @@ shares_add(struct shares *shares, struct share_item *items, size_t count)
 }
 
 enum pin_failure
-shares_fit(struct shares *shares, struct share_place place, uint64_t length)
+shares_fit(struct shares *shares, struct share_place place, uint64_t length, uint64_t *seen)
 {
 	struct share *share = shares->list[place.share];
 	struct request request = { .order = ORDER_FIT, .count = 1 };
@@ -472,12 +461,13 @@ shares_fit(struct shares *shares, struct share_place place, uint64_t length)
 	struct reply reply;
 
 	if (share->own)
-		return pins_fit(&share->pins, place.number, length);
+		return pins_fit(&share->pins, place.number, length, seen);
 	request.items[0].number = place.number;
 	request.items[0].length = length;
 	pthread_mutex_lock(&share->lock);
 	failure = ask(share, &request, NULL, &reply) < 0 ? PIN_WORKER : reply.items[0].failure;
 	pthread_mutex_unlock(&share->lock);
+	*seen = failure == PIN_WORKER ? PIN_UNKNOWN : reply.items[0].seen;
 	errno = failure == PIN_WORKER ? ECONNRESET : reply.items[0].error;
 	return failure;
 }

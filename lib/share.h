@@ -76,7 +76,8 @@ void shares_add(struct shares *shares, struct share_item *items, size_t count);
 int shares_tag(struct shares *shares, struct share_place place, uint32_t tag);
 
 /* As pins_fit and pins_drop; PIN_ERROR with errno. */
-enum pin_failure shares_fit(struct shares *shares, struct share_place place, uint64_t length);
+enum pin_failure
+shares_fit(struct shares *shares, struct share_place place, uint64_t length, uint64_t *seen);
 void shares_drop(struct shares *shares, struct share_place place);
 
 /* As pins_measure, of all, by their tags. */

@@ -55,6 +55,9 @@ of_group(const struct valve *valve, char **path)
 		return level;
 	found = cgroup_room_known(&cgroup) ? cgroup_least_room(&cgroup, &level.bytes) : NULL;
 	if (found) {
+		/* as in MemAvailable: half of the cache in use can go without harm */
+		if (found->active_file != CGROUP_UNKNOWN)
+			level.bytes += found->active_file / 2;
 		level.low = LOW_GROUP(cgroup_limit_of(found));
 		*path = strdup(found->path);
 	}
@@ -126,7 +129,7 @@ say_short(struct valve *valve, struct level level, const char *group)
 	num_human(level.low, low);
 	if (group)
 		snprintf(valve->words, sizeof valve->words,
-		    "%s free or idle in memory cgroup %s, less than %s", size, group, low);
+		    "%s available in memory cgroup %s, less than %s", size, group, low);
 	else
 		snprintf(valve->words, sizeof valve->words, "%s available, less than %s", size,
 		    low);

@@ -3,61 +3,11 @@
 # lock: pinned is what no eviction takes, and too much is refused
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/lock.sh
+. "$(dirname "$0")/lock.sh"
 need prlimit setpriv
 
-pages=$BUILD/tests/pages
 enosys=$BUILD/tests/enosys
-page=$(getconf PAGESIZE)
-cp "$BUILD/lock" "$pages" "$enosys" "$TMP" # where any user finds them
-lock=$TMP/lock
-mkdir "$TMP/w"
-cd "$TMP/w" || exit 1
-
-# file NAME PAGES [BYTES]: makes a file of so many pages and bytes, clean and cold
-file() {
-	head -c $(($2 * page + ${3:-0})) /dev/urandom >"$1"
-	"$pages" --evict "$1"
-}
-
-# row [RECORD]: files asked pinned lost released repinned state
-row() {
-	echo "$(value files "$1") $(value asked_bytes "$1") $(value pinned_bytes "$1")" \
-		"$(value lost_bytes "$1") $(value released_bytes "$1") $(value repinned_bytes "$1")" \
-		"$(value state "$1")"
-}
-
-# start ARGUMENT...: in the background, until its first report is out; sets $pid
-pid=
-start() {
-	: >"$TMP/.out"
-	"$lock" -f kv "$@" >"$TMP/.out" 2>"$TMP/.err" &
-	pid=$!
-	tries=100
-	while [ $tries -gt 0 ] && ! grep -q '^state=' "$TMP/.out" && kill -0 $pid 2>/dev/null; do
-		sleep 0.05
-		tries=$((tries - 1))
-	done
-	out=$(cat "$TMP/.out")
-	err=$(cat "$TMP/.err")
-}
-
-# stop [SIGNAL]: ends it; sets $status, $out and $err
-stop() {
-	kill -"${1:-TERM}" $pid
-	status=0
-	wait $pid 2>/dev/null || status=$?
-	pid=
-	out=$(cat "$TMP/.out")
-	err=$(cat "$TMP/.err")
-}
-# shellcheck disable=SC2016 # for then
-on_exit '[ -z "$pid" ] || kill $pid'
-
-# left NAME: what is left after an eviction
-left() {
-	"$pages" --evict "$1"
-	"$pages" "$1"
-}
 
 ### Pinning
 
