@@ -105,11 +105,13 @@ read_level(const char *root, int version, struct cgroup_level *level)
 		level->high = read_limit(root, path, "memory.high");
 		level->usage = read_bytes(root, path, "memory.current");
 		level->inactive_file = read_stat(root, path, "inactive_file");
+		level->active_file = read_stat(root, path, "active_file");
 		level->unevictable = read_stat(root, path, "unevictable");
 	} else {
 		level->max = read_limit(root, path, "memory.limit_in_bytes");
 		level->usage = read_bytes(root, path, "memory.usage_in_bytes");
 		level->inactive_file = read_stat(root, path, "total_inactive_file");
+		level->active_file = read_stat(root, path, "total_active_file");
 		level->unevictable = read_stat(root, path, "total_unevictable");
 	}
 }

@@ -25,6 +25,7 @@ struct cgroup_level {
 	struct cgroup_limit high; /* memory.high: above it the kernel throttles */
 	uint64_t usage;           /* bytes charged, or CGROUP_UNKNOWN */
 	uint64_t inactive_file;   /* of these, idle cache, or CGROUP_UNKNOWN */
+	uint64_t active_file;     /* of these, cache in use, or CGROUP_UNKNOWN */
 	uint64_t unevictable;     /* of these, locked, or CGROUP_UNKNOWN */
 };
 

@@ -20,13 +20,13 @@ static const struct out_field fields[FIELDS] = {
 	[F_PATH] = { "path", OUT_STRING, "path", false, "the operand" },
 	[F_FILES] = { "files", OUT_COUNT, "lock_files", false, "files asked to be pinned" },
 	[F_ASKED] = { "asked_bytes", OUT_BYTES, "lock_asked_bytes", false,
-	    "memory that their pages take" },
+	    "memory that their pages take now" },
 	[F_PINNED] = { "pinned_bytes", OUT_BYTES, "lock_pinned_bytes", false,
 	    "of these, pinned, as measured" },
 	[F_LOST] = { "lost_bytes", OUT_BYTES, "lock_lost_bytes", false,
-	    "pinned at first, and gone since (truncated, punched out)" },
+	    "was pinned, and has gone since (truncated, punched out)" },
 	[F_RELEASED] = { "released_bytes", OUT_BYTES, "lock_released_bytes", false,
-	    "pinned, and given back" },
+	    "was pinned, and given back" },
 	[F_REPINNED] = { "repinned_bytes", OUT_BYTES, "lock_repinned_bytes", false,
 	    "lost or given back, and pinned again" },
 	[F_LIMIT] = { "limit_bytes", OUT_BYTES, "lock_limit_bytes", false,
@@ -40,6 +40,7 @@ static const struct out_column columns[] = {
 	{ F_PINNED, "PINNED", 7, false },
 	{ F_LOST, "LOST", 7, false },
 	{ F_RELEASED, "RELEASED", 8, false },
+	{ F_REPINNED, "REPINNED", 8, false },
 	{ F_LIMIT, "LIMIT", 7, false },
 	{ F_STATE, "STATE", -8, false },
 	{ F_PATH, "PATH", 0, false },
@@ -65,6 +66,7 @@ hold_add(struct hold *sum, const struct hold *more)
 		sum->state = "partial";
 	else if (!sum->state)
 		sum->state = more->state;
+	sum->unmeasured |= more->unmeasured;
 	sum->files += more->files;
 	sum->failed += more->failed;
 	sum->asked = hold_sum(sum->asked, more->asked);
@@ -80,6 +82,13 @@ known(uint64_t bytes)
 	return bytes == HOLD_UNKNOWN ? out_unknown : out_number(bytes);
 }
 
+/* What was measured; nothing at all needs no measure. */
+static struct out_value
+measured(const struct hold *hold, uint64_t bytes)
+{
+	return hold->unmeasured && bytes > 0 ? out_unknown : known(bytes);
+}
+
 int
 hold_row(const struct hold *hold, struct out *out)
 {
@@ -87,13 +96,32 @@ hold_row(const struct hold *hold, struct out *out)
 		[F_PATH] = out_string(hold->name),
 		[F_FILES] = out_number(hold->files),
 		[F_ASKED] = known(hold->asked),
-		[F_PINNED] = known(hold->pinned),
-		[F_LOST] = known(hold->lost),
-		[F_RELEASED] = known(hold->released),
-		[F_REPINNED] = known(hold->repinned),
+		[F_PINNED] = measured(hold, hold->pinned),
+		[F_LOST] = hold->unmeasured ? out_unknown : known(hold->lost),
+		[F_RELEASED] = measured(hold, hold->released),
+		[F_REPINNED] = hold->unmeasured ? out_unknown : known(hold->repinned),
 		[F_LIMIT] = known(hold->limit),
 		[F_STATE] = out_string(hold->state),
 	};
 
 	return out_row(out, values);
+}
+
+int
+hold_report(const struct hold *holds, size_t count, struct out *out)
+{
+	struct hold total = { .name = "total", .limit = HOLD_UNKNOWN };
+	bool single = count == 1 || out->format != OUT_TEXT;
+
+	for (size_t i = 0; i < count; i++) {
+		if (holds[i].failed && holds[i].files == 0)
+			continue; /* nothing of it is known */
+		if (hold_row(&holds[i], out) < 0)
+			return -1;
+		hold_add(&total, &holds[i]);
+		total.limit = holds[i].limit;
+	}
+	if (!single && hold_row(&total, out) < 0)
+		return -1;
+	return out_commit(out);
 }

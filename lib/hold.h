@@ -2,6 +2,8 @@
 #ifndef HOTSET_HOLD_H
 #define HOTSET_HOLD_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "out.h"
@@ -21,6 +23,7 @@ struct hold {
 	uint64_t repinned;
 	uint64_t limit;    /* for all operands together */
 	const char *state; /* NULL: none yet */
+	bool unmeasured;   /* what is pinned is mlock's word, and what became of it not known */
 };
 
 extern const struct out_table hold_table;
@@ -33,5 +36,9 @@ void hold_add(struct hold *sum, const struct hold *more);
 
 /* Adds the row to OUT; as out_row. */
 int hold_row(const struct hold *hold, struct out *out);
+
+/* A report of COUNT holds: those of which something is known, and in text, where they are
+ * more than one, their total; as out_commit. */
+int hold_report(const struct hold *holds, size_t count, struct out *out);
 
 #endif

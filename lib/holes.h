@@ -9,6 +9,7 @@
  * the page cache: in tmpfs. To read one brings nothing in, and to lock one allocates
  * it until the file is removed. 0 for other files, and where it cannot be told.
  */
+#define HOLES_WHY "not pinned: it has holes, which tmpfs would fill for good"
 uint64_t holes_sum(int fd, uint64_t offset, uint64_t length);
 
 #endif

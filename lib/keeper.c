@@ -3,19 +3,20 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
+#include <unistd.h>
 
-#include "each.h"
-#include "holes.h"
-#include "preload.h"
-#include "residency.h"
+#include "lookout.h"
+#include "pinning.h"
+#include "refresh.h"
+#include "stop.h"
 
-#define WORKERS 8 /* more than processors: they wait for the disk */
+/* A tend takes no longer than that, but for one file. */
+#define TURN 50000000ULL /* ns */
 
-/* What a worker leaves. */
-struct outcome {
-	bool worked, over, shared; /* over: more than allowed by now; shared: a hard link's */
-	enum pin_failure failure;
-};
+/* As for looks: with all else a second is enough, and it takes no more than a fiftieth. */
+#define CHECK_EVERY 400000000ULL
+#define CHECK_SHARE 50
 
 int
 keeper_begin(struct keeper *keeper, const char *list)
@@ -35,262 +36,98 @@ keeper_begin(struct keeper *keeper, const char *list)
 			.limit = HOLD_UNKNOWN,
 		};
 	}
+	keeper->ledger.holds = keeper->holds;
+	roster_begin(&keeper->roster);
+	notice_begin(&keeper->notice);
+	keeper->news = epoll_create1(EPOLL_CLOEXEC);
+	if (keeper->news >= 0 && keeper->notice.fd >= 0)
+		epoll_ctl(keeper->news, EPOLL_CTL_ADD, keeper->notice.fd,
+		    &(struct epoll_event){ .events = EPOLLIN });
 	return 0;
 }
 
-static uint64_t
-whole_pages(const struct each_file *file)
+/* --- how it stands */
+
+/* Before the first look mlock's word counts. */
+static void
+note_first(uint32_t number, uint64_t seen, void *argument)
 {
-	return residency_pages(file->offset, file->length) * residency_page_size();
+	struct keeper *keeper = argument;
+	struct roster_file *file = &keeper->roster.files[number];
+
+	keeper->holds[file->owner].pinned += seen - file->pinned;
+	file->pinned = seen;
 }
 
+static void
+note_change(uint32_t number, uint64_t seen, void *argument)
+{
+	struct keeper *keeper = argument;
+	struct roster_file *file = &keeper->roster.files[number];
+
+	if (!file->name || file->held == 0)
+		return;
+	if (seen < file->pinned)
+		lookout_changed(keeper, file->folder, file->name);
+	ledger_set(&keeper->ledger, &keeper->roster, number, seen, LEDGER_LOST);
+}
+
+static void
+set_states(struct keeper *keeper)
+{
+	for (size_t i = 0; i < keeper->holds_count; i++) {
+		struct hold *hold = &keeper->holds[i];
+
+		hold->state = "pinned";
+		if (hold->failed || hold->pinned != hold->asked)
+			hold->state = "partial";
+	}
+}
+
+/* --- pinning */
+
+/* What the survey counted is counted anew, file by file. */
 static int
-each_pass(struct keeper *keeper, struct each *each)
+pin_all(struct keeper *keeper)
 {
-	each->select = keeper->select;
-	each->argument = keeper;
-	return each_run(each, keeper->operands, keeper->count);
-}
+	struct hold *before = calloc(keeper->holds_count, sizeof *before);
+	int result;
 
-/* In a worker. */
-static void
-survey_work(struct each_file *file, void *argument)
-{
-	bool *holes = file->result;
-
-	(void)argument;
-	*holes = holes_sum(file->fd, file->offset, file->length) > 0;
-}
-
-static void
-survey_report(const struct each_file *file, void *argument)
-{
-	struct keeper *keeper = argument;
-	struct hold *hold = &keeper->holds[file->operand];
-	const bool *holes = file->result;
-
-	if (file->error) {
-		keeper->partial = true;
-		hold->failed++;
-		keeper->complain(file->path, each_error(file));
-		return;
-	}
-	hold->files++;
-	hold->asked = hold_sum(hold->asked, whole_pages(file));
-	if (!*holes)
-		return;
-	keeper->partial = true;
-	hold->failed++;
-	keeper->complain(file->path, "not pinned: it has holes, which tmpfs would fill for good");
-}
-
-int
-keeper_survey(struct keeper *keeper)
-{
-	struct each each = {
-		.result_size = sizeof(bool),
-		.workers = WORKERS,
-		.work = survey_work,
-		.report = survey_report,
-	};
-
-	if (each_pass(keeper, &each) < 0)
+	if (!before)
 		return -1;
-	for (size_t i = 0; i < keeper->holds_count; i++)
-		keeper->asked = hold_sum(keeper->asked, keeper->holds[i].asked);
-	return 0;
-}
+	for (size_t i = 0; i < keeper->holds_count; i++) {
+		struct hold *hold = &keeper->holds[i];
 
-/* In a worker: into the result, bytes of whole pages that are not in memory. */
-static void
-missing_work(struct each_file *file, void *argument)
-{
-	uint64_t *missing = file->result;
-	struct residency seen;
-
-	(void)argument;
-	residency_query(file->fd, &file->status, file->offset, file->length, &seen);
-	*missing = whole_pages(file);
-	if (seen.method != RESIDENCY_UNKNOWN && seen.resident <= seen.pages)
-		*missing = (seen.pages - seen.resident) * residency_page_size();
-}
-
-static void
-missing_report(const struct each_file *file, void *argument)
-{
-	struct keeper *keeper = argument;
-	const uint64_t *missing = file->result;
-
-	if (!file->error)
-		keeper->missing = hold_sum(keeper->missing, *missing);
-}
-
-int
-keeper_missing(struct keeper *keeper, uint64_t *bytes)
-{
-	struct each each = {
-		.result_size = sizeof(uint64_t),
-		.workers = WORKERS,
-		.work = missing_work,
-		.report = missing_report,
-	};
-
-	keeper->missing = 0;
-	if (each_pass(keeper, &each) < 0)
-		return -1;
-	*bytes = keeper->missing;
-	return 0;
-}
-
-/* In a worker, one at a time. */
-static void
-pin_one(struct keeper *keeper, struct each_file *file)
-{
-	struct outcome *outcome = file->result;
-	const struct stat *status = &file->status;
-	const struct select *select = keeper->select;
-	uint64_t bytes = whole_pages(file);
-
-	outcome->worked = true;
-	if (!select->count_links && (status->st_nlink > 1 || select->follow))
-		outcome->shared = links_add(&keeper->seen, status->st_dev, status->st_ino) == 0;
-	if (outcome->shared)
-		return;
-	/* files may have grown since they were looked at */
-	outcome->over = bytes > keeper->allowed - keeper->taken;
-	if (outcome->over)
-		return;
-	outcome->failure = pins_add(&keeper->pins, file->fd, status, file->offset, file->length,
-	    file->operand);
-	if (outcome->failure == PIN_DONE)
-		keeper->taken += bytes;
-	else if (outcome->failure == PIN_ERROR)
-		file->error = errno;
-}
-
-/* In a worker. */
-static void
-pin_work(struct each_file *file, void *argument)
-{
-	static const struct preload_hooks hooks;
-	struct keeper *keeper = argument;
-	struct outcome *outcome = file->result;
-	struct preload loaded;
-
-	if (holes_sum(file->fd, file->offset, file->length) > 0)
-		return;
-	preload_range(file->fd, &file->status, file->offset, file->length, &hooks, &loaded);
-	if (loaded.error) {
-		/* mlock would read it again, and again */
-		*outcome = (struct outcome){ .worked = true, .failure = PIN_ERROR };
-		file->error = loaded.error;
-		return;
+		before[i] = *hold;
+		hold->files = hold->asked = 0;
+		hold->pinned = hold->lost = hold->released = hold->repinned = 0;
 	}
-	pthread_mutex_lock(&keeper->lock);
-	pin_one(keeper, file);
-	pthread_mutex_unlock(&keeper->lock);
-}
-
-/* Why a file is not pinned; NULL where it is. */
-static const char *
-why_not(const struct each_file *file)
-{
-	const struct outcome *outcome = file->result;
-
-	if (outcome->over)
-		return "not pinned: files have grown meanwhile, and more is not allowed";
-	switch (outcome->failure) {
-	case PIN_DONE:
-		return NULL;
-	case PIN_MAPS:
-		return "not pinned, nor are others: too many files for one process, raise "
-		       "vm.max_map_count (sysctl)";
-	case PIN_SPACE:
-		return "not pinned: more than the address space that one process may have, raise "
-		       "that limit (ulimit -v, or LimitAS= of a systemd unit)";
-	case PIN_SHRANK:
-		return "not pinned: it shrank meanwhile";
-	case PIN_STOPPED:
-		return "not pinned: stopped before";
-	case PIN_ERROR:
-		break;
+	result = pinning_all(keeper);
+	for (size_t i = 0; stop_asked() && i < keeper->holds_count; i++) {
+		keeper->holds[i].files = before[i].files;
+		keeper->holds[i].asked = before[i].asked;
 	}
-	return each_error(file);
-}
-
-/* The owner is the first in order, whichever name of a file came first. */
-static void
-set_owner(struct keeper *keeper, const struct each_file *file)
-{
-	struct pin *pin;
-
-	pthread_mutex_lock(&keeper->lock);
-	pin = pins_find(&keeper->pins, file->status.st_dev, file->status.st_ino);
-	if (pin)
-		pin->owner = file->operand;
-	pthread_mutex_unlock(&keeper->lock);
-}
-
-static void
-pin_report(const struct each_file *file, void *argument)
-{
-	struct keeper *keeper = argument;
-	const struct outcome *outcome = file->result;
-	const char *why;
-
-	if (!outcome->worked) { /* the survey said why */
-		keeper->partial = true;
-		return;
-	}
-	if (outcome->shared)
-		set_owner(keeper, file);
-	why = why_not(file);
-	if (!why)
-		return;
-	keeper->partial = true;
-	keeper->holds[file->operand].failed++;
-	if (outcome->failure != PIN_MAPS || !keeper->maps_told)
-		keeper->complain(file->path, why);
-	keeper->maps_told |= outcome->failure == PIN_MAPS;
-}
-
-static void
-measure(struct keeper *keeper)
-{
-	for (size_t i = 0; i < keeper->holds_count; i++)
-		keeper->holds[i].pinned = 0;
-	for (size_t i = 0; i < keeper->pins.count; i++) {
-		const struct pin *pin = &keeper->pins.list[i];
-		uint64_t bytes = pin_measure(pin), *pinned = &keeper->holds[pin->owner].pinned;
-
-		*pinned = hold_sum(*pinned, bytes == PIN_UNKNOWN ? HOLD_UNKNOWN : bytes);
-	}
+	free(before);
+	return result;
 }
 
 int
 keeper_pin(struct keeper *keeper)
 {
-	struct each each = {
-		.result_size = sizeof(struct outcome),
-		.workers = WORKERS,
-		.work = pin_work,
-		.report = pin_report,
-	};
-
-	if (each_pass(keeper, &each) < 0)
+	if (shares_begin(&keeper->shares, keeper->files, keeper->news) < 0 ||
+	    valve_begin(&keeper->valve, "", keeper->quiet_time, stop_now()) < 0 ||
+	    pin_all(keeper) < 0)
 		return -1;
-	measure(keeper);
+	keeper->unmeasured = shares_measure(&keeper->shares, note_first, keeper) < 0;
+	set_states(keeper);
 	for (size_t i = 0; i < keeper->holds_count; i++) {
 		struct hold *hold = &keeper->holds[i];
 
-		hold->released = 0;
-		hold->state = "pinned";
-		/* where it cannot be measured, mlock's word counts */
-		if (hold->failed || (hold->pinned != HOLD_UNKNOWN && hold->pinned != hold->asked)) {
-			hold->state = "partial";
+		if (hold->state[0] == 'p' && hold->state[1] == 'a')
 			keeper->partial = true;
-		}
+		hold->unmeasured = keeper->unmeasured;
 	}
+	keeper->tending = true;
 	return 0;
 }
 
@@ -303,25 +140,146 @@ keeper_holds(const struct keeper *keeper)
 	return false;
 }
 
+/* --- tending */
+
+static void
+measure(struct keeper *keeper)
+{
+	uint64_t start = lookout_spent(), took;
+
+	if (!keeper->unmeasured)
+		shares_measure(&keeper->shares, note_change, keeper);
+	took = stop_now() - start;
+	keeper->checked = start +
+	    (took * CHECK_SHARE > CHECK_EVERY ? took * CHECK_SHARE : CHECK_EVERY);
+}
+
+/* A worker that has died has let go of all it held. */
+static void
+reap(struct keeper *keeper)
+{
+	uint32_t share;
+
+	while ((share = shares_reap(&keeper->shares)) != UINT32_MAX) {
+		uint64_t files = 0;
+
+		for (uint32_t i = 0; i < keeper->roster.file_count; i++) {
+			struct roster_file *file = &keeper->roster.files[i];
+
+			if (!file->name || file->place.share != share)
+				continue;
+			files++;
+			ledger_set(&keeper->ledger, &keeper->roster, i, 0, LEDGER_LOST);
+			keeper->taken -= file->held;
+			file->held = 0;
+			file->place = SHARE_NOWHERE;
+			lookout_changed(keeper, file->folder, file->name);
+		}
+		if (files)
+			keeper->event("a worker process has died, and let go of what it held",
+			    keeper->argument);
+	}
+}
+
+static uint64_t
+pinned_bytes(const struct keeper *keeper)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < keeper->holds_count; i++)
+		sum += keeper->holds[i].pinned;
+	return sum;
+}
+
+static void
+work_valve(struct keeper *keeper, uint64_t now)
+{
+	uint64_t bytes;
+
+	if (now < keeper->valve.next)
+		return;
+	bytes = valve_release(&keeper->valve, now, pinned_bytes(keeper));
+	if (bytes) {
+		refresh_release(keeper, bytes);
+		ledger_tell(&keeper->ledger, valve_why(&keeper->valve), keeper->event,
+		    keeper->argument);
+	} else if (keeper->withheld && (bytes = valve_repin(&keeper->valve, now)) > 0) {
+		keeper->withheld = refresh_repin(keeper, bytes);
+	}
+}
+
+/* Whether some is left for the next time. */
+static bool
+refresh(struct keeper *keeper, uint64_t end)
+{
+	uint32_t folder;
+	char *name;
+
+	while (stop_now() < end && !stop_asked()) {
+		name = lookout_next(keeper, &folder);
+		if (!name)
+			return false;
+		refresh_name(keeper, folder, name);
+		free(name);
+	}
+	return true;
+}
+
+static uint64_t
+least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+uint64_t
+keeper_tend(struct keeper *keeper)
+{
+	uint64_t now = stop_now();
+	bool left;
+
+	if (!keeper->tending || keeper->released)
+		return UINT64_MAX;
+	work_valve(keeper, now);
+	reap(keeper);
+	lookout_tend(keeper, now);
+	/* what was lost is seen before it is pinned again */
+	if (keeper->changed_next < keeper->changed_count || now >= keeper->checked)
+		measure(keeper);
+	if (keeper->changed_next < keeper->changed_count) {
+		left = refresh(keeper, stop_now() + TURN);
+		measure(keeper);
+	} else
+		left = false;
+	ledger_tell(&keeper->ledger, NULL, keeper->event, keeper->argument);
+	set_states(keeper);
+	if (left)
+		return now;
+	return least(least(keeper->heard, keeper->looked),
+	    least(keeper->checked, keeper->valve.next));
+}
+
+int
+keeper_fd(const struct keeper *keeper)
+{
+	return keeper->news;
+}
+
+/* --- the end */
+
 void
 keeper_release(struct keeper *keeper)
 {
 	if (keeper->released)
 		return;
 	keeper->released = true;
-	for (size_t i = 0; i < keeper->holds_count; i++)
-		keeper->holds[i].lost = keeper->holds[i].pinned;
-	measure(keeper);
-	pins_release(&keeper->pins);
+	if (keeper->tending && !keeper->unmeasured)
+		shares_measure(&keeper->shares, note_change, keeper);
+	shares_release(&keeper->shares);
 	links_free(&keeper->seen);
 	for (size_t i = 0; i < keeper->holds_count; i++) {
 		struct hold *hold = &keeper->holds[i];
-		uint64_t before = hold->lost, now = hold->pinned;
 
-		hold->lost = HOLD_UNKNOWN;
-		if (before != HOLD_UNKNOWN && now != HOLD_UNKNOWN)
-			hold->lost = before > now ? before - now : 0;
-		hold->released = now;
+		hold->released = hold_sum(hold->released, hold->pinned);
 		hold->pinned = 0;
 		hold->state = "released";
 	}
@@ -330,6 +288,19 @@ keeper_release(struct keeper *keeper)
 void
 keeper_end(struct keeper *keeper)
 {
+	uint32_t folder;
+	char *name;
+
+	while ((name = lookout_next(keeper, &folder)))
+		free(name);
+	free(keeper->changed);
+	for (int i = 0; i < LEDGER_KINDS; i++)
+		free(keeper->ledger.sums[i].path);
+	roster_free(&keeper->roster);
+	notice_end(&keeper->notice);
+	valve_free(&keeper->valve);
+	if (keeper->news >= 0)
+		close(keeper->news);
 	free(keeper->holds);
 	keeper->holds = NULL;
 	keeper->holds_count = 0;

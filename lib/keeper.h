@@ -8,13 +8,19 @@
 #include <stdint.h>
 
 #include "hold.h"
+#include "ledger.h"
 #include "links.h"
-#include "pin.h"
+#include "notice.h"
+#include "roster.h"
 #include "select.h"
+#include "share.h"
+#include "valve.h"
 
 /*
- * Pins the selected files, all that can be: first a look at what is asked for, then,
- * within what is allowed, the files are brought in, many at a time, and pinned.
+ * Pins the selected files, all that can be, and keeps that true: first a look at what is asked
+ * for, then, within what is allowed, the files are brought in, many at a time, and pinned; then,
+ * for as long as it is tended, what changes is pinned anew, and what others need is given back.
+ * The paths are used all the time: the current folder must stay.
  */
 struct keeper {
 	const struct select *select;
@@ -25,18 +31,36 @@ struct keeper {
 	/* What is wrong with a file, in the caller's thread. */
 	void (*complain)(const char *path, const char *why);
 
+	/* Each loss, release and pinning again, in words, in the caller's thread. */
+	void (*event)(const char *text, void *argument);
+	void *argument;
+
+	uint64_t quiet_time; /* ns without pressure until what was given back is pinned again */
+
 	/* What there is to know: one hold an operand, and one for the list. */
 	struct hold *holds;
 	size_t holds_count;
-	uint64_t asked; /* bytes, of all; HOLD_UNKNOWN: more than 64 bits hold */
+	uint64_t asked; /* bytes, of all, at first; HOLD_UNKNOWN: more than 64 bits hold */
 	bool partial;   /* something could not be opened, or pinned */
 
 	/* the keeper's own */
-	pthread_mutex_t lock; /* of the next three */
-	struct pins pins;
+	pthread_mutex_t lock; /* of the next two, while files are pinned */
 	struct links seen;
-	uint64_t taken, missing;
-	bool maps_told, released;
+	uint64_t taken; /* bytes mapped */
+	uint64_t missing, files;
+	struct notice notice;
+	struct roster roster;
+	struct shares shares;
+	struct valve valve;
+	struct ledger ledger;
+	struct keeper_name {
+		uint32_t folder;
+		char *name;
+	} * changed; /* to be opened again, from next on */
+	size_t changed_count, changed_size, changed_next;
+	uint64_t heard, checked, looked; /* when each is due */
+	int news;                        /* the descriptor */
+	bool maps_told, watch_told, unmeasured, tending, withheld, released;
 };
 
 /* Makes the holds, LIST naming what select->files_from reads; -1 with ENOMEM. */
@@ -54,6 +78,16 @@ bool keeper_holds(const struct keeper *keeper);
 
 /* The second pass: fills in pinned, released and state. As keeper_survey. */
 int keeper_pin(struct keeper *keeper);
+
+/*
+ * What is due now, of keeping it true and of giving memory back; between keeper_pin and
+ * keeper_release. Never takes long. Returns when (stop_now) it is to be called again at the
+ * latest; UINT64_MAX: never. The holds are up to date then.
+ */
+uint64_t keeper_tend(struct keeper *keeper);
+
+/* A descriptor that is readable when there is something to tend before; -1: none. */
+int keeper_fd(const struct keeper *keeper);
 
 /* Measures again, for lost, then lets go of everything; once only. */
 void keeper_release(struct keeper *keeper);

@@ -53,12 +53,16 @@ memlock_allows(uint64_t bytes, uint64_t *limit)
 {
 	struct rlimit memlock;
 
-	if (prlimit(0, RLIMIT_MEMLOCK, NULL, &memlock) < 0 || is_below(bytes, memlock.rlim_cur))
+	*limit = MEMLOCK_NONE;
+	if (prlimit(0, RLIMIT_MEMLOCK, NULL, &memlock) < 0)
 		return true;
-	if (raise_limit(bytes, memlock)) {
+	if (!is_below(bytes, memlock.rlim_cur) && raise_limit(bytes, memlock)) {
+		rlim_t most = memlock.rlim_max;
+
 		prlimit(0, RLIMIT_MEMLOCK, &memlock, NULL);
-		return true;
+		memlock.rlim_cur = most;
 	}
-	*limit = memlock.rlim_cur;
-	return try_reservation(bytes);
+	if (memlock.rlim_cur != RLIM_INFINITY)
+		*limit = memlock.rlim_cur;
+	return is_below(bytes, memlock.rlim_cur) || try_reservation(bytes);
 }

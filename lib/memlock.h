@@ -7,9 +7,10 @@
 
 /*
  * Whether this process may lock BYTES of memory: by RLIMIT_MEMLOCK, once
- * memlock_raise was called, or by CAP_IPC_LOCK. If not, *LIMIT is the limit in bytes.
- * True also where only the attempt itself can tell.
+ * memlock_raise was called, or by CAP_IPC_LOCK. *LIMIT is the limit in bytes, MEMLOCK_NONE
+ * where there is none or it is not known. True also where only the attempt itself can tell.
  */
+#define MEMLOCK_NONE UINT64_MAX
 bool memlock_allows(uint64_t bytes, uint64_t *limit);
 
 /*

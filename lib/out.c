@@ -241,6 +241,9 @@ prom_row(struct out *out, const struct out_value *values)
 static int
 prom_commit(struct out *out)
 {
+	/* the same metrics come once in a set: an empty line tells where the next begins */
+	if (out->again && !out->file.path)
+		fputc('\n', out->stream);
 	for (int i = 0; i < out->table->count; i++) {
 		const struct out_field *field = &out->table->fields[i];
 		struct out_samples *samples = &out->samples[i];
@@ -337,6 +340,7 @@ out_commit(struct out *out)
 		tsv_head(out);
 	if (out->format == OUT_PROM && prom_commit(out) < 0)
 		return -1;
+	out->again = true;
 	return out->file.path ? replace_commit(&out->file) : out_flush(out->stream);
 }
 

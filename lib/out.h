@@ -83,6 +83,7 @@ struct out {
 	struct replace file; /* without a path where reports go to a stream */
 	FILE *stream;        /* where rows go now */
 	bool headed;
+	bool again; /* a report was ended before */
 	struct out_samples {
 		FILE *stream;
 		char *text;

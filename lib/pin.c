@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "residency.h"
@@ -27,7 +29,7 @@ make_room(struct pins *pins)
 	size_t size = pins->size ? 2 * pins->size : 64;
 	struct pin *list;
 
-	if (pins->count < pins->size)
+	if (pins->unused_count || pins->count < pins->size)
 		return 0;
 	list = realloc(pins->list, size * sizeof *list);
 	if (!list)
@@ -37,23 +39,36 @@ make_room(struct pins *pins)
 	return 0;
 }
 
-static enum pin_failure
-lock_windows(int fd, char *address, uint64_t length, uint64_t end)
+static uint32_t
+take_number(struct pins *pins)
 {
-	struct stat status;
+	return pins->unused_count ? pins->unused[--pins->unused_count] : (uint32_t)pins->count++;
+}
 
+/* What is locked already and has gone comes in again: mlock(2) faults in all that it is told. */
+static enum pin_failure
+lock_windows(char *address, uint64_t length)
+{
 	for (uint64_t at = 0; at < length; at += WINDOW) {
 		if (stop_asked())
 			return PIN_STOPPED;
-		if (mlock(address + at, least(WINDOW, length - at)) == 0)
-			continue;
-		/* ENOMEM: too much, or past the end of the file */
-		if (errno == ENOMEM && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-		    (uint64_t)status.st_size < end)
-			return PIN_SHRANK;
-		return PIN_ERROR;
+		if (mlock(address + at, least(WINDOW, length - at)) < 0)
+			return PIN_ERROR;
 	}
 	return PIN_DONE;
+}
+
+/* ENOMEM: too much, or past the end of the file. */
+static bool
+has_shrunk(int fd, uint64_t end)
+{
+	struct stat status;
+	int error = errno;
+	bool shrunk = error == ENOMEM && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+	    (uint64_t)status.st_size < end;
+
+	errno = error;
+	return shrunk;
 }
 
 /* Why mmap said ENOMEM: where one page can be mapped even so, it is not their number. */
@@ -74,79 +89,160 @@ what_limit(int fd, uint64_t start)
 }
 
 enum pin_failure
-pins_add(struct pins *pins, int fd, const struct stat *status, uint64_t offset, uint64_t length,
-    size_t owner)
+pins_add(struct pins *pins, int fd, uint64_t start, uint64_t length, uint64_t end, uint32_t *number)
 {
-	uint64_t page = residency_page_size(), start = offset / page * page;
-	uint64_t bytes = residency_pages(offset, length) * page;
 	enum pin_failure failure;
 	void *address;
 	int error;
 
-	if (length == 0)
-		return PIN_DONE;
 	if (make_room(pins) < 0)
 		return PIN_ERROR;
-	address = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, (off_t)start);
+	address = mmap(NULL, length, PROT_READ, MAP_SHARED, fd, (off_t)start);
 	if (address == MAP_FAILED)
 		return errno == ENOMEM ? what_limit(fd, start) : PIN_ERROR;
-	failure = lock_windows(fd, address, bytes, offset + length);
+	failure = lock_windows(address, length);
 	if (failure != PIN_DONE) {
+		if (failure == PIN_ERROR && has_shrunk(fd, end))
+			failure = PIN_SHRANK;
 		error = errno;
-		munmap(address, bytes);
+		munmap(address, length);
 		errno = error;
 		return failure;
 	}
-	pins->list[pins->count++] = (struct pin){
-		.address = address,
-		.length = bytes,
-		.device = status->st_dev,
-		.inode = status->st_ino,
-		.owner = owner,
-	};
+	*number = take_number(pins);
+	pins->list[*number] = (struct pin){ address, length, length };
 	return PIN_DONE;
 }
 
-struct pin *
-pins_find(const struct pins *pins, uint64_t device, uint64_t inode)
+/* A part of /proc/self/pagemap: files that are mapped beside each other share what is read. */
+struct window {
+	int fd;
+	uint64_t first, count; /* pages */
+	uint64_t entries[ENTRIES];
+};
+
+static bool
+is_present(struct window *window, uint64_t page)
 {
-	for (size_t i = pins->count; i-- > 0;)
-		if (pins->list[i].device == device && pins->list[i].inode == inode)
-			return &pins->list[i];
+	if (page < window->first || page >= window->first + window->count) {
+		uint64_t first = page / ENTRIES * ENTRIES;
+		ssize_t n = pread(window->fd, window->entries, sizeof window->entries,
+		    (off_t)(first * sizeof *window->entries));
+
+		window->first = first;
+		window->count = n < 0 ? 0 : (uint64_t)n / sizeof *window->entries;
+		if (page >= first + window->count)
+			return false;
+	}
+	return (window->entries[page - window->first] & PRESENT) != 0;
+}
+
+static uint64_t
+measure(struct window *window, const struct pin *pin)
+{
+	uint64_t page = residency_page_size(), first = (uint64_t)(uintptr_t)pin->address / page;
+	uint64_t present = 0;
+
+	for (uint64_t i = 0; i < pin->length / page; i++)
+		present += is_present(window, first + i);
+	return present * page;
+}
+
+static struct window *
+open_window(void)
+{
+	struct window *window = calloc(1, sizeof *window);
+
+	if (!window)
+		return NULL;
+	window->fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+	if (window->fd >= 0)
+		return window;
+	free(window);
 	return NULL;
 }
 
-uint64_t
-pin_measure(const struct pin *pin)
+static void
+close_window(struct window *window)
 {
-	uint64_t entries[ENTRIES], page = residency_page_size(), resident = 0;
-	uint64_t first = (uint64_t)(uintptr_t)pin->address / page, left = pin->length / page;
-	int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+	close(window->fd);
+	free(window);
+}
 
-	if (fd < 0)
-		return PIN_UNKNOWN;
-	while (left > 0) {
-		uint64_t want = least(left, ENTRIES) * sizeof *entries;
-		ssize_t n = pread(fd, entries, want, (off_t)(first * sizeof *entries));
+enum pin_failure
+pins_fit(struct pins *pins, uint32_t number, uint64_t length, uint64_t *seen)
+{
+	struct pin *pin = &pins->list[number];
+	struct window *window = open_window();
+	enum pin_failure failure;
+	void *address = pin->address;
 
-		if (n < (ssize_t)sizeof *entries) {
-			close(fd);
-			return PIN_UNKNOWN;
-		}
-		for (size_t i = 0; i < (size_t)n / sizeof *entries; i++)
-			resident += (entries[i] & PRESENT) != 0;
-		first += (uint64_t)n / sizeof *entries;
-		left -= (uint64_t)n / sizeof *entries;
+	*seen = PIN_UNKNOWN;
+	if (window) {
+		*seen = pin->seen = measure(window, pin);
+		close_window(window);
 	}
-	close(fd);
-	return resident * page;
+	if (length != pin->length) {
+		/* locked mappings stay so, and what they grow by comes in */
+		address = mremap(pin->address, pin->length, length, MREMAP_MAYMOVE);
+		if (address == MAP_FAILED)
+			return PIN_ERROR;
+		pin->address = address;
+		pin->length = length;
+	}
+	failure = lock_windows(address, length);
+	if (failure == PIN_DONE)
+		pin->seen = length;
+	return failure;
+}
+
+void
+pins_drop(struct pins *pins, uint32_t number)
+{
+	size_t size = pins->unused_size ? 2 * pins->unused_size : 64;
+	struct pin *pin = &pins->list[number];
+	uint32_t *unused = pins->unused;
+
+	munmap(pin->address, pin->length);
+	*pin = (struct pin){ 0 };
+	if (pins->unused_count == pins->unused_size) {
+		unused = realloc(unused, size * sizeof *unused);
+		if (!unused)
+			return; /* the number is used no more */
+		pins->unused = unused;
+		pins->unused_size = size;
+	}
+	unused[pins->unused_count++] = number;
+}
+
+int
+pins_measure(struct pins *pins, void (*changed)(uint32_t number, uint64_t seen, void *argument),
+    void *argument)
+{
+	struct window *window = open_window();
+
+	if (!window)
+		return -1;
+	for (size_t i = 0; i < pins->count; i++) {
+		struct pin *pin = &pins->list[i];
+		uint64_t seen = pin->address ? measure(window, pin) : 0;
+
+		if (seen == pin->seen)
+			continue;
+		pin->seen = seen;
+		changed((uint32_t)i, seen, argument);
+	}
+	close_window(window);
+	return 0;
 }
 
 void
 pins_release(struct pins *pins)
 {
 	for (size_t i = 0; i < pins->count; i++)
-		munmap(pins->list[i].address, pins->list[i].length);
+		if (pins->list[i].address)
+			munmap(pins->list[i].address, pins->list[i].length);
 	free(pins->list);
+	free(pins->unused);
 	*pins = (struct pins){ 0 };
 }

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stddef.h>
+#include <sys/signalfd.h>
 #include <sys/time.h>
 #include <time.h>
 
@@ -89,6 +90,21 @@ stop_catch(uint64_t timeout)
 	}
 }
 
+int
+stop_divert(const int *numbers, size_t count)
+{
+	sigset_t diverted;
+
+	sigemptyset(&diverted);
+	for (size_t i = 0; i < count; i++) {
+		sigaddset(&diverted, numbers[i]);
+		sigaddset(&before, numbers[i]);
+		sigdelset(&caught, numbers[i]);
+	}
+	pthread_sigmask(SIG_BLOCK, &diverted, NULL);
+	return signalfd(-1, &diverted, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
 void
 stop_restore(void)
 {
@@ -110,6 +126,30 @@ stop_asked(void)
 				asked = signal;
 	}
 	return asked;
+}
+
+void
+stop_insist(uint64_t patience)
+{
+	int signal = asked && asked != SIGALRM ? asked : SIGTERM;
+	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = signal };
+	struct itimerspec when = {
+		.it_value = { (time_t)(patience / NSEC), (long)(patience % NSEC) },
+	};
+	struct sigaction action = { .sa_handler = SIG_DFL };
+	sigset_t only;
+	timer_t timer;
+
+	sigaction(signal, &action, NULL);
+	sigemptyset(&only);
+	sigaddset(&only, signal);
+	/* the one that asked may be pending still: it is taken, or it would end us now */
+	while (sigtimedwait(&only, NULL, &(struct timespec){ 0 }) > 0)
+		continue;
+	if (timer_create(CLOCK_MONOTONIC, &event, &timer) == 0)
+		timer_settime(timer, 0, &when, NULL);
+	/* not a handler: what waits in the kernel can be ended, but not be interrupted */
+	pthread_sigmask(SIG_UNBLOCK, &only, NULL);
 }
 
 uint64_t

@@ -3,6 +3,7 @@
 #define HOTSET_STOP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /*
@@ -18,9 +19,22 @@
  */
 void stop_catch(uint64_t timeout);
 
+/*
+ * From now on these signals do not stop anything, but are read from the descriptor returned:
+ * a signalfd(2) that does not block. After stop_catch, once. -1 with errno.
+ */
+int stop_divert(const int *numbers, size_t count);
+
 /* In a child, before it runs another program: signals as they were before stop_catch
  * (a time limit does not pass on to a child). */
 void stop_restore(void);
+
+/*
+ * For the very end: where that takes longer than PATIENCE nanoseconds, since a thread, or
+ * the kernel on its behalf, hangs, the signal that asked to stop (SIGTERM where none did)
+ * ends the process as if it were not caught.
+ */
+void stop_insist(uint64_t patience);
 
 /* The signal that asked to stop, 0 where none did, SIGALRM for the time limit. */
 int stop_asked(void);

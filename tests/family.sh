@@ -64,8 +64,8 @@ budget() {
 	resident) echo 147456 ;;
 	# four ways to be told what to load; and it evicts, and tells why what stayed did
 	warm) echo 180224 ;;
-	# it loads before it pins
-	lock) echo 131072 ;;
+	# it loads before it pins, and is a service that can be asked
+	lock) echo 180224 ;;
 	*) echo 122880 ;;
 	esac
 }
@@ -115,8 +115,9 @@ kv() {
 	done
 }
 
-# prom: each metric in one piece, with its HELP and TYPE first, and only numbers
+# prom: of the last set, each metric in one piece, with its HELP and TYPE first, and only numbers
 prom() {
+	awk -v RS= '{ set = $0 } END { print set }' >"$TMP/.set"
 	awk '
 		/^# HELP hotset_/ { if (seen[$3]++ || NF < 4) wrong = 1; help = $3; next }
 		/^# TYPE hotset_/ { if ($3 != help || $4 !~ /^(gauge|counter)$/) wrong = 1
@@ -125,9 +126,9 @@ prom() {
 			if (name != typed || $NF !~ /^-?[0-9]+([.][0-9]+)?$/) wrong = 1
 			samples++; next }
 		{ wrong = 1 }
-		END { exit wrong || !samples }' || return
+		END { exit wrong || !samples }' "$TMP/.set" || return
 	command -v promtool >/dev/null || return 0
-	promtool check metrics <"$TMP/.out"
+	promtool check metrics <"$TMP/.set"
 }
 
 # well_formed FORMAT

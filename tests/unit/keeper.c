@@ -31,7 +31,7 @@ test_grown(char *path)
 	    "a file of one page");
 	keeper.allowed = keeper.asked;
 	ok(truncate(path, (off_t)(2 * page)) == 0 && keeper_pin(&keeper) == 0 &&
-		keeper.pins.count == 0 && keeper.partial,
+		keeper.holds[0].pinned == 0 && keeper.partial,
 	    "that has grown since is not pinned");
 	is(told, "not pinned: files have grown meanwhile, and more is not allowed", "it is said");
 	keeper_release(&keeper);
@@ -53,8 +53,9 @@ test_owner(char *names[2])
 
 		if (keeper_begin(&keeper, NULL) == 0 && keeper_survey(&keeper) == 0) {
 			keeper.allowed = keeper.asked;
-			if (keeper_pin(&keeper) == 0 && keeper.pins.count == 1)
-				first += keeper.pins.list[0].owner == 0;
+			/* the sanitizers make mlock do nothing, so nothing is pinned */
+			if (keeper_pin(&keeper) == 0)
+				first += keeper.holds[0].files == 1 && keeper.holds[1].files == 0;
 		}
 		keeper_release(&keeper);
 		keeper_end(&keeper);

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "preflight.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "budget.h"
+#include "meminfo.h"
+#include "memlock.h"
+#include "share.h"
+
+#define DEFAULT_SHARE 25.0 /* percent: the rest must do for everything else */
+
+/* "118M (123731968 bytes)" */
+#define AMOUNT   "%s (%llu bytes)"
+#define BYTES(n) num_human(n, (char[NUM_HUMAN]){ 0 })
+#define HUMAN(n) BYTES(n), (unsigned long long)(n)
+
+/* What is looked at, and what was found so far. */
+struct look {
+	struct keeper *keeper;
+	struct budget budget;
+	struct num_share share;
+	uint64_t allowed;
+	uint64_t locked; /* of the whole, by others */
+	FILE *against;   /* every limit that is in the way */
+	FILE *figures;   /* what there is, where none is */
+	bool refused;
+};
+
+/* Into LOOK what of the whole may be pinned. */
+static int
+take_share(struct look *look, struct num_share max, uint64_t ours)
+{
+	const struct budget *budget = &look->budget;
+
+	look->share = budget_given(&max) ? max : (struct num_share){ .percent = DEFAULT_SHARE };
+	if (budget_allow(budget, &look->share, &look->allowed) < 0)
+		return -1;
+	if (budget->room == BUDGET_UNKNOWN && look->share.percent >= 0) {
+		errno = ENODATA;
+		return -1;
+	}
+	/* more than there is: a hard limit is never worth a try */
+	if (look->allowed > budget->whole) {
+		look->allowed = budget->whole;
+		look->share.percent = 100;
+	}
+	if (look->share.percent < 0 || budget->locked == BUDGET_UNKNOWN)
+		return 0;
+	/* what others have locked is a part of the same share */
+	look->locked = budget->locked > ours ? budget->locked - ours : 0;
+	look->allowed -= look->locked < look->allowed ? look->locked : look->allowed;
+	return 0;
+}
+
+/* What the share is a share of. */
+static void
+put_share(const struct look *look, FILE *stream)
+{
+	char whole[BUDGET_WORDS];
+
+	fprintf(stream, AMOUNT " allowed: ", HUMAN(look->allowed));
+	if (look->share.percent < 0) {
+		fputs("as --max says", stream);
+		return;
+	}
+	budget_words(look->budget.whole_group, look->budget.whole, whole);
+	fprintf(stream, "%.4g%% %s", look->share.percent, whole);
+	if (look->locked)
+		fprintf(stream, ", less %s that is locked", BYTES(look->locked));
+}
+
+/* One more limit that is in the way: where it is to be written. */
+static FILE *
+refuse(struct look *look)
+{
+	if (look->refused)
+		fputs("; also, ", look->against);
+	look->refused = true;
+	return look->against;
+}
+
+static void
+check_share(struct look *look)
+{
+	uint64_t asked = look->keeper->asked;
+	FILE *stream;
+
+	if (asked != HOLD_UNKNOWN && asked <= look->allowed) {
+		put_share(look, look->figures);
+		return;
+	}
+	stream = refuse(look);
+	put_share(look, stream);
+	fputs("; --max=SIZE|PCT changes it", stream);
+}
+
+static void
+check_memlock(struct look *look)
+{
+	uint64_t asked = look->keeper->asked, limit;
+
+	if (!memlock_allows(asked, &limit)) {
+		fprintf(refuse(look),
+		    "the limit on locked memory (RLIMIT_MEMLOCK) is " AMOUNT ": raise it "
+		    "(ulimit -l, or LimitMEMLOCK= of a systemd unit), or give this program the "
+		    "capability (setcap cap_ipc_lock+ep)",
+		    HUMAN(limit));
+		return;
+	}
+	if (limit == MEMLOCK_NONE)
+		fputs("; RLIMIT_MEMLOCK unlimited", look->figures);
+	else
+		fprintf(look->figures, "; RLIMIT_MEMLOCK " AMOUNT "%s", HUMAN(limit),
+		    asked > limit ? ", which CAP_IPC_LOCK lifts" : "");
+}
+
+static void
+put_available(FILE *stream)
+{
+	struct meminfo info;
+
+	if (meminfo_read(MEMINFO_PATH, &info) == 0 && info.available != MEMINFO_UNKNOWN)
+		fprintf(stream, " (MemAvailable " AMOUNT ")", HUMAN(info.available));
+}
+
+/* Whether what is not in memory yet fits into what is free or idle. */
+static void
+check_room(struct look *look)
+{
+	struct keeper *keeper = look->keeper;
+	const struct budget *budget = &look->budget;
+	uint64_t missing = keeper->asked, bytes;
+	char words[BUDGET_WORDS];
+	FILE *stream = look->figures;
+
+	if (budget->room == BUDGET_UNKNOWN || keeper->asked == HOLD_UNKNOWN) {
+		fputs("; how much is free is not known", stream);
+		return;
+	}
+	if (missing > budget->room && keeper_missing(keeper, &bytes) == 0)
+		missing = bytes;
+	budget_words(budget->room_group, budget->room_limit, words);
+	if (missing > budget->room) {
+		stream = refuse(look);
+		fprintf(stream, AMOUNT " not in memory yet, ", HUMAN(missing));
+	} else
+		fputs("; ", stream);
+	fprintf(stream, AMOUNT " free or idle %s", HUMAN(budget->room), words);
+	put_available(stream);
+	if (missing > budget->room)
+		fputs(": ask for less, or free memory", stream);
+}
+
+/* More files than one process can map are no reason to refuse. */
+static int
+note_maps(struct preflight *preflight, const struct keeper *keeper)
+{
+	unsigned long long files = 0, most = shares_most();
+
+	for (size_t i = 0; i < keeper->holds_count; i++)
+		files += keeper->holds[i].files;
+	if (files <= most)
+		return 0;
+	return asprintf(&preflight->detail,
+	    "%llu files, and one process can pin %llu (vm.max_map_count): %llu processes share them",
+	    files, most, (files - 1) / most + 1);
+}
+
+static void
+look_at_all(struct look *look)
+{
+	if (look->keeper->asked == HOLD_UNKNOWN)
+		fputs("more than 2^64 bytes asked, ", look->against);
+	else
+		fprintf(look->against, AMOUNT " asked, ", HUMAN(look->keeper->asked));
+	fprintf(look->figures, AMOUNT " may be pinned, ", HUMAN(look->keeper->asked));
+	check_share(look);
+	if (look->keeper->asked == HOLD_UNKNOWN)
+		return;
+	check_memlock(look);
+	check_room(look);
+}
+
+/* With two streams in memory, of which one is what there is to say. */
+static int
+compose(struct preflight *preflight, struct look *look)
+{
+	char *against = NULL, *figures = NULL;
+	size_t length;
+	bool failed;
+
+	look->against = open_memstream(&against, &length);
+	look->figures = open_memstream(&figures, &length);
+	failed = !look->against || !look->figures;
+	if (!failed)
+		look_at_all(look);
+	failed |= look->against && fclose(look->against) != 0;
+	failed |= look->figures && fclose(look->figures) != 0;
+	preflight->allowed = look->allowed;
+	preflight->fits = !look->refused;
+	preflight->words = look->refused ? against : figures;
+	free(look->refused ? figures : against);
+	if (!failed)
+		return 0;
+	preflight_free(preflight);
+	errno = ENOMEM;
+	return -1;
+}
+
+int
+preflight_look(struct preflight *preflight, struct keeper *keeper, struct num_share max,
+    uint64_t ours)
+{
+	struct look look = { .keeper = keeper };
+	int result, error;
+
+	*preflight = (struct preflight){ 0 };
+	if (budget_read("", &look.budget) < 0)
+		return -1;
+	result = take_share(&look, max, ours);
+	if (result == 0)
+		result = compose(preflight, &look);
+	if (result == 0 && note_maps(preflight, keeper) < 0)
+		preflight->detail = NULL; /* it can do without */
+	error = errno;
+	budget_free(&look.budget);
+	errno = error;
+	return result;
+}
+
+void
+preflight_free(struct preflight *preflight)
+{
+	free(preflight->words);
+	free(preflight->detail);
+	*preflight = (struct preflight){ 0 };
+}

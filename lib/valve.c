@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "valve.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cgroup.h"
+#include "meminfo.h"
+#include "num.h"
+
+/*
+ * So much is to stay available on the machine, and below the limit of a cgroup: what grows by
+ * 20 MiB/s takes seconds for it where there are 512 MiB. Twice that is to be left where something
+ * is pinned again, so that this does not bring about the next release.
+ */
+#define LOW_RAM(total)   ((total) / 16 < LOW_MOST ? (total) / 16 : LOW_MOST)
+#define LOW_GROUP(limit) ((limit) / 16 < LOW_MOST ? (limit) / 16 : LOW_MOST)
+#define LOW_MOST         (1ULL << 30)
+
+#define SOON  100000000ULL /* ns between looks */
+#define LATER 250000000ULL /* where there is plenty */
+
+#define LONGEST (3600 * 1000000000ULL) /* that pinning again waits, however often it was wrong */
+
+#define PARTS 8 /* of what is pinned: one is given back when tasks wait, however much is free */
+
+/* How much there is, and how much there is to be. */
+struct level {
+	uint64_t bytes, low; /* bytes: UINT64_MAX where nobody tells */
+};
+
+static struct level
+of_machine(const struct valve *valve)
+{
+	struct meminfo info;
+
+	if (meminfo_read(valve->meminfo, &info) < 0 || info.total == MEMINFO_UNKNOWN ||
+	    info.available == MEMINFO_UNKNOWN)
+		return (struct level){ UINT64_MAX, 0 };
+	return (struct level){ info.available, LOW_RAM(info.total) };
+}
+
+/* Of the cgroup that is nearest to its limit. */
+static struct level
+of_group(const struct valve *valve, char **path)
+{
+	struct level level = { UINT64_MAX, 0 };
+	const struct cgroup_level *found;
+	struct cgroup cgroup;
+
+	*path = NULL;
+	if (cgroup_read(valve->root, &cgroup) < 0)
+		return level;
+	found = cgroup_room_known(&cgroup) ? cgroup_least_room(&cgroup, &level.bytes) : NULL;
+	if (found) {
+		/* as in MemAvailable: half of the cache in use can go without harm */
+		if (found->active_file != CGROUP_UNKNOWN)
+			level.bytes += found->active_file / 2;
+		level.low = LOW_GROUP(cgroup_limit_of(found));
+		*path = strdup(found->path);
+	}
+	cgroup_free(&cgroup);
+	return level;
+}
+
+static uint64_t
+shortage(struct level level)
+{
+	return level.bytes < level.low ? level.low - level.bytes : 0;
+}
+
+/* What is left beyond twice the least. */
+static uint64_t
+spare(struct level level)
+{
+	return level.bytes > 2 * level.low ? level.bytes - 2 * level.low : 0;
+}
+
+int
+valve_begin(struct valve *valve, const char *root, uint64_t quiet_time, uint64_t now)
+{
+	*valve = (struct valve){ .root = root,
+		.quiet_time = quiet_time,
+		.wait = quiet_time,
+		.tight_at = now };
+	if (asprintf(&valve->meminfo, "%s%s", root, MEMINFO_PATH) < 0) {
+		valve->meminfo = NULL;
+		errno = ENOMEM;
+		return -1;
+	}
+	if (pressure_begin(&valve->pressure, root, now) == 0)
+		return 0;
+	free(valve->meminfo);
+	valve->meminfo = NULL;
+	return -1;
+}
+
+void
+valve_free(struct valve *valve)
+{
+	if (!valve->meminfo)
+		return;
+	pressure_free(&valve->pressure);
+	free(valve->meminfo);
+	valve->meminfo = NULL;
+}
+
+/* It is tight: where that is soon after something was pinned again, the next time comes later. */
+static void
+note_tight(struct valve *valve, uint64_t now)
+{
+	if (valve->again && now - valve->tight_at < 2 * valve->wait)
+		valve->wait = valve->wait < LONGEST / 2 ? 2 * valve->wait : LONGEST;
+	else if (valve->again)
+		valve->wait = valve->quiet_time;
+	valve->again = false;
+	valve->tight = true;
+	valve->tight_at = now;
+}
+
+static void
+say_short(struct valve *valve, struct level level, const char *group)
+{
+	char size[NUM_HUMAN], low[NUM_HUMAN];
+
+	num_human(level.bytes, size);
+	num_human(level.low, low);
+	if (group)
+		snprintf(valve->words, sizeof valve->words,
+		    "%s available in memory cgroup %s, less than %s", size, group, low);
+	else
+		snprintf(valve->words, sizeof valve->words, "%s available, less than %s", size,
+		    low);
+}
+
+/* What the lack of room asks for: twice of it, since it grows meanwhile. */
+static uint64_t
+release_for_room(struct valve *valve)
+{
+	struct level machine = of_machine(valve), group;
+	uint64_t lack = shortage(machine), group_lack;
+	char *path;
+
+	group = of_group(valve, &path);
+	group_lack = shortage(group);
+	if (lack || group_lack)
+		say_short(valve, lack >= group_lack ? machine : group,
+		    lack >= group_lack ? NULL : path);
+	valve->next += machine.bytes / 4 > machine.low && group.bytes / 4 > group.low ? LATER
+										      : SOON;
+	free(path);
+	return 2 * (lack > group_lack ? lack : group_lack);
+}
+
+uint64_t
+valve_release(struct valve *valve, uint64_t now, uint64_t pinned)
+{
+	uint64_t bytes;
+
+	if (now < valve->next)
+		return 0;
+	valve->next = now;
+	valve->tight = false;
+	bytes = release_for_room(valve);
+	if (pressure_tight(&valve->pressure, now) && bytes == 0) {
+		pressure_words(&valve->pressure, valve->words);
+		note_tight(valve, now);
+		/* no more before it can be seen what that did */
+		if (now - valve->stalled_at < PRESSURE_WINDOW)
+			return 0;
+		valve->stalled_at = now;
+		bytes = pinned / PARTS;
+	}
+	if (bytes == 0)
+		return 0;
+	note_tight(valve, now);
+	return bytes > VALVE_LEAST ? bytes : VALVE_LEAST;
+}
+
+uint64_t
+valve_repin(struct valve *valve, uint64_t now)
+{
+	uint64_t machine, group, bytes = VALVE_STEP;
+	char *path;
+
+	if (valve->tight || now - valve->tight_at < valve->wait)
+		return 0;
+	machine = spare(of_machine(valve));
+	group = spare(of_group(valve, &path));
+	free(path);
+	if (machine < bytes)
+		bytes = machine;
+	if (group < bytes)
+		bytes = group;
+	valve->again |= bytes > 0;
+	return bytes;
+}
+
+const char *
+valve_why(const struct valve *valve)
+{
+	return valve->words;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTSET_VALVE_H
+#define HOTSET_VALVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "pressure.h"
+
+/*
+ * When pinned memory is to be given back, and how much of it: before the kernel has nothing left
+ * to take and kills; and when it may be pinned again. What is available counts before tasks wait
+ * for it (pressure.h), which they begin to when it is late.
+ */
+
+struct valve {
+	bool tight; /* at the last look */
+
+	/* its own */
+	struct pressure pressure;
+	char *meminfo;
+	const char *root;
+	uint64_t quiet_time, wait; /* ns; as was asked for, and as it is by now */
+	uint64_t tight_at;         /* when it was last */
+	uint64_t next;             /* no look before that */
+	uint64_t stalled_at;       /* when something was last given back since tasks waited */
+	bool again;                /* something was pinned again since it was tight */
+	char words[PRESSURE_WORDS];
+};
+
+/* So much is given back at least, and pinned again at most, in one step. */
+#define VALVE_LEAST (1ULL << 20)
+#define VALVE_STEP  (64ULL << 20)
+
+/* Begins at NOW, below ROOT ("" but in tests). -1 with ENOMEM. */
+int valve_begin(struct valve *valve, const char *root, uint64_t quiet_time, uint64_t now);
+void valve_free(struct valve *valve);
+
+/* How many bytes are to be given back at NOW, of PINNED; 0: none. Sets next, when to look again;
+ * before that, nothing is new. */
+uint64_t valve_release(struct valve *valve, uint64_t now, uint64_t pinned);
+
+/* How many bytes may be pinned again at NOW. */
+uint64_t valve_repin(struct valve *valve, uint64_t now);
+
+/* Why it was tight last. */
+const char *valve_why(const struct valve *valve);
+
+#endif
