@@ -2,7 +2,7 @@
 #include "bundle.h"
 
 #include <errno.h>
-#include <sys/mman.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "device.h"
@@ -11,29 +11,24 @@
 #include "stop.h"
 
 /* Larger ones are read alone as fast. */
-#define LARGEST    (1U << 20)
-#define IN_FLIGHT  (8U << 20) /* bytes asked for at once, of all files */
-#define SMALL_PAGE 4096
+#define LARGEST   (1U << 20)
+#define IN_FLIGHT (8U << 20) /* bytes asked for at once, of all files */
+#define PIECE     (64U << 10)
 
-/* A file's place in the area. */
-struct place {
-	size_t first, pages; /* one more is mapped: see is_told */
-	uint64_t missing;    /* bytes, when last looked at */
-	size_t last;         /* of the pages that are missing */
-	bool asked;          /* what was missing was admitted, and asked for */
-	bool alone;          /* cannot be loaded here */
+/* How it goes with a file. */
+enum state {
+	ALONE, /* cannot be loaded here: it is left to preload_range */
+	DONE,  /* all in memory already, or not admitted */
+	COLD,  /* nothing of it is in memory */
+	ASKED, /* for all of it */
 };
 
 struct bundle {
 	const struct bundle_file *files;
 	size_t count;
 	const struct preload_hooks *hooks;
-	size_t page; /* bytes in one */
-	char *area;
-	size_t pages;
-	struct place places[BUNDLE_FILES];
-	size_t order[BUNDLE_FILES]; /* of the files in the area */
-	unsigned char seen[IN_FLIGHT / SMALL_PAGE + 2 * BUNDLE_FILES];
+	enum state states[BUNDLE_FILES];
+	size_t order[BUNDLE_FILES]; /* in which they are asked for */
 };
 
 bool
@@ -49,15 +44,6 @@ size_of(const struct bundle *bundle, size_t i)
 	return (uint64_t)bundle->files[i].status->st_size;
 }
 
-/* Of a page of a file, the bytes that are the file's. */
-static uint64_t
-bytes_of(const struct bundle *bundle, size_t i, size_t page)
-{
-	uint64_t left = size_of(bundle, i) - page * bundle->page;
-
-	return left < bundle->page ? left : bundle->page;
-}
-
 /* Whether another name of the file is in the bundle already: both would seem to bring it in. */
 static bool
 is_twin(const struct bundle *bundle, size_t i)
@@ -71,24 +57,9 @@ is_twin(const struct bundle *bundle, size_t i)
 	return false;
 }
 
-/* Maps file NUMBER at its place, where it shall be looked at. */
-static bool
-map_file(const struct bundle *bundle, size_t i)
-{
-	const struct bundle_file *file = &bundle->files[i];
-	const struct place *place = &bundle->places[i];
-
-	if (is_twin(bundle, i) || !residency_is_cached(file->fd, file->status))
-		return false;
-	residency_hide(file->fd);
-	return mmap(bundle->area + place->first * bundle->page, (place->pages + 1) * bundle->page,
-		   PROT_READ, MAP_SHARED | MAP_FIXED, file->fd, 0) != MAP_FAILED;
-}
-
 /*
- * As the files lie on the disk, since the device is asked in the order of the area, and reads of
- * neighbours that follow each other become one. Numbers of inodes tell roughly where, for nothing;
- * a disk that seeks is worth a question.
+ * As the files lie on the disk, since reads of neighbours that follow each other become one.
+ * Numbers of inodes tell roughly where, for nothing; a disk that seeks is worth a question.
  */
 static void
 choose_order(struct bundle *bundle)
@@ -105,200 +76,132 @@ choose_order(struct bundle *bundle)
 	}
 }
 
-/* Reserves the area, and maps the files there; false where there is none. */
+/* Whether all pages of FILE are in memory. What cachestat counts may be on its way still, which
+ * mincore sees, or what has been READ as a whole. */
 static bool
-map_files(struct bundle *bundle)
+is_all_in(const struct bundle_file *file, const struct residency *seen, bool read)
 {
-	choose_order(bundle);
-	for (size_t i = 0; i < bundle->count; i++) {
-		struct place *place = &bundle->places[bundle->order[i]];
-
-		place->first = bundle->pages;
-		place->pages = residency_pages(0, size_of(bundle, bundle->order[i]));
-		bundle->pages += place->pages + 1;
-	}
-	bundle->area = mmap(NULL, bundle->pages * bundle->page, PROT_NONE,
-	    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (bundle->area == MAP_FAILED)
-		return false;
-	for (size_t i = 0; i < bundle->count; i++)
-		bundle->places[i].alone = !map_file(bundle, i);
-	return true;
-}
-
-static void
-look_at(struct bundle *bundle, size_t i)
-{
-	struct place *place = &bundle->places[i];
-
-	place->missing = 0;
-	for (size_t page = 0; page < place->pages; page++) {
-		if (bundle->seen[place->first + page] & 1)
-			continue;
-		place->missing += bytes_of(bundle, i, page);
-		place->last = page;
-	}
-}
-
-/* What is missing of each file; false where the kernel does not say. */
-static bool
-look(struct bundle *bundle)
-{
-	if (mincore(bundle->area, bundle->pages * bundle->page, bundle->seen) < 0)
-		return false;
-	for (size_t i = 0; i < bundle->count; i++)
-		look_at(bundle, i);
-	return true;
-}
-
-/*
- * Whether the kernel tells us of this file: since Linux 5.2 it says of the files of others that
- * each page is in memory, also the one behind the end.
- */
-static bool
-is_told(const struct bundle *bundle, size_t i)
-{
-	const struct place *place = &bundle->places[i];
-
-	return !(bundle->seen[place->first + place->pages] & 1);
-}
-
-/* A file that looks as if it were all there, as it does to who may not know; or its last folio
- * reaches beyond the end. */
-static void
-check_whole(struct bundle *bundle, size_t i)
-{
-	const struct bundle_file *file = &bundle->files[i];
 	struct residency proof;
 
-	residency_prove(file->fd, file->status, 0, 1, &proof);
-	if (proof.method == RESIDENCY_UNKNOWN)
-		bundle->places[i].alone = true;
-	else
-		file->result->already = file->result->resident = size_of(bundle, i);
+	if (seen->resident < seen->pages)
+		return false;
+	if (seen->method == RESIDENCY_MINCORE || read)
+		return true;
+	residency_prove(file->fd, file->status, 0, (uint64_t)file->status->st_size, &proof);
+	return proof.resident == proof.pages;
 }
 
-/* Whether what is missing of a file shall be asked for. */
+/* All or nothing: where a part is in memory, it is looked for page by page elsewhere. */
+static enum state
+look_at(const struct bundle *bundle, size_t i)
+{
+	const struct bundle_file *file = &bundle->files[i];
+	struct residency seen;
+
+	if (is_twin(bundle, i))
+		return ALONE;
+	residency_query(file->fd, file->status, 0, size_of(bundle, i), &seen);
+	if (seen.method == RESIDENCY_UNKNOWN)
+		return ALONE;
+	if (seen.resident == 0)
+		return COLD;
+	if (!is_all_in(file, &seen, false))
+		return ALONE;
+	file->result->already = file->result->resident = size_of(bundle, i);
+	return DONE;
+}
+
+/* Whether a file that is not in memory shall be asked for. */
 static bool
-admit(struct bundle *bundle, size_t i)
+admit(const struct bundle *bundle, size_t i)
 {
 	const struct preload_hooks *hooks = bundle->hooks;
-	const struct place *place = &bundle->places[i];
-	struct preload *result = bundle->files[i].result;
 
-	if (place->alone)
-		return false;
-	result->already = result->resident = size_of(bundle, i) - place->missing;
-	if (place->missing == 0) {
-		if (!is_told(bundle, i))
-			check_whole(bundle, i);
-		return false;
-	}
-	if (!hooks->admit || hooks->admit(place->missing, hooks->argument))
+	if (!hooks->admit || hooks->admit(size_of(bundle, i), hooks->argument))
 		return true;
-	result->skipped = place->missing;
+	bundle->files[i].result->skipped = size_of(bundle, i);
 	return false;
 }
 
-/* Asks for what is in the area from page FIRST up to END, all at once. */
-static void
-ask(const struct bundle *bundle, size_t first, size_t end)
-{
-	/* what it cannot do is seen afterwards */
-	if (first < end)
-		madvise(bundle->area + first * bundle->page, (end - first) * bundle->page,
-		    MADV_WILLNEED);
-}
-
-/* Which files are asked for: none, where it is not the time to. */
-static void
+/* Bytes of the files that shall be asked for. */
+static uint64_t
 choose_files(struct bundle *bundle)
 {
-	const struct preload_hooks *hooks = bundle->hooks;
 	uint64_t bytes = 0;
 
 	for (size_t i = 0; i < bundle->count; i++) {
-		bundle->places[i].asked = admit(bundle, i);
-		if (bundle->places[i].asked)
-			bytes += bundle->places[i].missing;
-	}
-	if (bytes && hooks->wait && !hooks->wait(bytes, hooks->argument))
-		for (size_t i = 0; i < bundle->count; i++)
-			bundle->places[i].asked = false;
-}
-
-static void
-ask_for_missing(struct bundle *bundle)
-{
-	size_t first = 0;
-
-	choose_files(bundle);
-	for (size_t i = 0; i < bundle->count; i++) {
-		const struct place *place = &bundle->places[bundle->order[i]];
-
-		if (place->asked)
+		bundle->states[i] = look_at(bundle, i);
+		if (bundle->states[i] != COLD)
 			continue;
-		ask(bundle, first, place->first);
-		first = place->first + place->pages + 1;
+		if (admit(bundle, i))
+			bytes += size_of(bundle, i);
+		else
+			bundle->states[i] = DONE;
 	}
-	ask(bundle, first, bundle->pages);
+	return bytes;
 }
 
-/* Reading a byte of a page waits until all of it has come, and tells what failed. */
+/* Asks for all, and waits for none. */
 static void
-wait_for(const struct bundle *bundle, size_t i)
+ask(struct bundle *bundle)
+{
+	const struct preload_hooks *hooks = bundle->hooks;
+	uint64_t bytes = choose_files(bundle);
+
+	if (bytes && hooks->wait && !hooks->wait(bytes, hooks->argument))
+		return; /* it is not the time to */
+	for (size_t at = 0; at < bundle->count; at++) {
+		size_t i = bundle->order[at];
+
+		if (bundle->states[i] != COLD)
+			continue;
+		residency_hide(bundle->files[i].fd);
+		/* what it cannot do, reading does */
+		readahead(bundle->files[i].fd, 0, size_of(bundle, i));
+		bundle->states[i] = ASKED;
+	}
+}
+
+/* Reading a file waits until it has come, and shows that all of it did. Returns the bytes that it
+ * gave: fewer where it is shorter by now, or something failed. */
+static uint64_t
+read_all(const struct bundle *bundle, size_t i)
 {
 	const struct bundle_file *file = &bundle->files[i];
-	char byte;
-	ssize_t n;
+	uint64_t size = size_of(bundle, i), at = 0;
+	char buffer[PIECE];
 
-	do
-		n = pread(file->fd, &byte, 1, (off_t)(bundle->places[i].last * bundle->page));
-	while (n < 0 && errno == EINTR && !stop_asked());
-	if (n < 0)
-		file->result->error = errno;
+	while (at < size && !stop_asked()) {
+		ssize_t n = pread(file->fd, buffer, PIECE, (off_t)at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			file->result->error = errno;
+		if (n <= 0)
+			break;
+		at += (uint64_t)n;
+	}
+	return at < size ? at : size;
 }
 
-/* What came counts as read; what did not is read alone. */
+/* A file that was asked for. What did not come as a whole is measured, and read alone. */
 static void
-finish(struct bundle *bundle, size_t i, uint64_t missing_before)
+receive(const struct bundle *bundle, size_t i)
 {
 	const struct bundle_file *file = &bundle->files[i];
 	const struct preload_hooks *hooks = bundle->hooks;
-	struct preload *result = file->result;
-	uint64_t missing = bundle->places[i].missing;
+	uint64_t size = size_of(bundle, i), got = read_all(bundle, i);
+	struct residency seen;
 
-	if (missing < missing_before)
-		result->read = missing_before - missing;
-	result->resident = size_of(bundle, i) - missing;
-	if (result->read && hooks->asked)
-		hooks->asked(result->read, hooks->argument);
-	if (missing && !result->error && !stop_asked())
-		preload_rest(file->fd, file->status, hooks, result);
-}
-
-/* After asking: waits for all, looks again, and loads what is still missing. */
-static void
-finish_all(struct bundle *bundle)
-{
-	uint64_t before[BUNDLE_FILES];
-	bool looked;
-
-	for (size_t i = 0; i < bundle->count; i++) {
-		before[i] = bundle->places[i].missing;
-		if (bundle->places[i].asked)
-			wait_for(bundle, i);
-	}
-	looked = look(bundle);
-	for (size_t i = 0; i < bundle->count; i++) {
-		if (!bundle->places[i].asked)
-			continue;
-		if (looked)
-			finish(bundle, i, before[i]);
-		else
-			preload_rest(bundle->files[i].fd, bundle->files[i].status, bundle->hooks,
-			    bundle->files[i].result);
-	}
+	file->result->read = got;
+	if (got && hooks->asked)
+		hooks->asked(got, hooks->argument);
+	residency_query(file->fd, file->status, 0, size, &seen);
+	if (is_all_in(file, &seen, got == size))
+		file->result->resident = size;
+	else if (!file->result->error && !stop_asked())
+		preload_rest(file->fd, file->status, hooks, file->result);
 }
 
 /* Some of the files, which are no more than IN_FLIGHT. */
@@ -306,19 +209,14 @@ static void
 load_some(const struct bundle_file *files, size_t count, const struct preload_hooks *hooks)
 {
 	struct bundle bundle = { .files = files, .count = count, .hooks = hooks };
-	bool mapped, looked;
 
-	bundle.page = (size_t)residency_page_size();
-	mapped = map_files(&bundle);
-	looked = mapped && look(&bundle);
-	if (looked) {
-		ask_for_missing(&bundle);
-		finish_all(&bundle);
-	}
-	if (mapped)
-		munmap(bundle.area, bundle.pages * bundle.page);
+	choose_order(&bundle);
+	ask(&bundle);
+	for (size_t at = 0; at < count; at++)
+		if (bundle.states[bundle.order[at]] == ASKED)
+			receive(&bundle, bundle.order[at]);
 	for (size_t i = 0; i < count; i++)
-		if (!looked || bundle.places[i].alone)
+		if (bundle.states[i] == ALONE)
 			preload_range(files[i].fd, files[i].status, 0, size_of(&bundle, i), hooks,
 			    files[i].result);
 }

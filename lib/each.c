@@ -2,54 +2,16 @@
 #include "each.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/fs.h>
-#include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "batch.h"
+#include "each_run.h"
 #include "folder.h"
-#include "links.h"
-#include "list.h"
-#include "pool.h"
-#include "residency.h"
-#include "stop.h"
-#include "twins.h"
-#include "walk.h"
 
 #define MIN_BATCHES 16
-#define LOOK        100        /* between looks at a stop, in ms */
-#define LEASE_WAIT  2000000ULL /* ns */
-#define LEASE_TRIES 100
-
-/* Files of one batch that a worker has opened, to work on them together. */
-struct tray {
-	struct each_file *files[EACH_TOGETHER];
-	size_t count;
-};
-_Static_assert(EACH_TOGETHER >= BATCH_ITEMS, "a tray holds what a batch has");
-
-struct each_run {
-	struct each each; /* ours: a thread that hangs may outlive the caller's */
-	char **operands;
-	size_t count, operand; /* how many; the one at hand */
-	struct list list;
-	struct walk walk;
-	struct links seen;
-	struct pool pool;
-	struct batch *batches; /* pool.size of them */
-	char *results, *notes; /* of all their items */
-	struct tray *trays;    /* of each worker; NULL: files are worked on one by one */
-	size_t tray_size;      /* files that one takes */
-	struct twins twins;    /* where results are shared */
-	struct batch *batch;   /* being filled, NULL: none */
-	atomic_int lost;       /* errno of what could not be reported */
-};
+#define LOOK        100 /* between looks at a stop, in ms */
 
 static void
 submit(struct each_run *run)
@@ -219,243 +181,6 @@ produce(struct pool *pool, void *argument)
 	submit(run);
 }
 
-/* Opens for reading what is open already, be it deleted meanwhile. */
-static int
-reopen(const struct folder *held, int flags)
-{
-	char path[32];
-
-	snprintf(path, sizeof path, "/proc/self/fd/%d", folder_fd(held));
-	return open(path, flags);
-}
-
-/* Opens the file of ITEM, called NAME in its folder. */
-static int
-open_item(const struct batch_item *item, const char *name, int flags)
-{
-	return item->kind == BATCH_HELD ? reopen(item->folder, flags)
-					: openat(folder_fd(item->folder), name, flags);
-}
-
-/* Whether a name that nobody has looked at is one of what is opened: opening a device
- * can do things. Else -1 with errno. */
-static int
-look(const struct batch_item *item, const char *name, bool follow, bool devices)
-{
-	struct stat status;
-
-	if (fstatat(folder_fd(item->folder), name, &status, follow ? 0 : AT_SYMLINK_NOFOLLOW) < 0)
-		return -1;
-	if (S_ISREG(status.st_mode) || (S_ISBLK(status.st_mode) && devices))
-		return 0;
-	errno = S_ISDIR(status.st_mode) ? EISDIR : S_ISLNK(status.st_mode) ? ELOOP : ESPIPE;
-	return -1;
-}
-
-/* Opens what was found. Returns 1, 0 where it is none of the selected files after
- * all, -1 with errno. */
-static int
-open_file(struct batch_item *item, const char *name, const struct each *each)
-{
-	const struct select *select = each->select;
-	struct stat *status = &item->file.status;
-	uint64_t capacity;
-	/* O_NONBLOCK: should it have become a FIFO since, it shall not hang us */
-	int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-	bool asked = item->operand || item->kind == BATCH_NAMED; /* not only listed in a folder */
-	bool devices = item->operand && !each->only_files;
-
-	if (!item->operand && !select->follow && item->kind != BATCH_HELD)
-		flags |= O_NOFOLLOW;
-	if (item->kind == BATCH_NAMED && look(item, name, !(flags & O_NOFOLLOW), devices) < 0)
-		return -1;
-	item->file.fd = open_item(item, name, flags);
-	/* who has a lease on it (fcntl(2)) was told, and has a moment to give it up */
-	for (int i = 0; i < LEASE_TRIES && item->file.fd < 0 && errno == EWOULDBLOCK; i++) {
-		stop_sleep(stop_now() + LEASE_WAIT, -1);
-		item->file.fd = open_item(item, name, flags);
-	}
-	if (item->file.fd < 0) {
-		/* gone or replaced since it was listed */
-		if (!asked && (errno == ENOENT || errno == ELOOP || errno == ENXIO))
-			return 0;
-		return -1;
-	}
-	if (fstat(item->file.fd, status) < 0)
-		return -1;
-	if (S_ISBLK(status->st_mode) && devices) {
-		if (ioctl(item->file.fd, BLKGETSIZE64, &capacity) < 0)
-			return -1;
-		status->st_size = (off_t)capacity;
-	} else if (!S_ISREG(status->st_mode)) {
-		errno = ESPIPE;
-		return asked ? -1 : 0;
-	}
-	return (uint64_t)status->st_size <= select->max_file_size;
-}
-
-static struct num_range
-clip(const struct num_range *range, uint64_t size)
-{
-	uint64_t offset = range->offset < size ? range->offset : size, left = size - offset;
-
-	return (struct num_range){ offset, range->length < left ? range->length : left };
-}
-
-/* Sets what is selected: of the whole file, or PARTS, its own. */
-static void
-set_range(struct each_file *file, struct num_range *parts, const struct num_range *range)
-{
-	uint64_t size = (uint64_t)file->status.st_size, pages = residency_pages(0, size);
-	struct num_range clipped = clip(range, size);
-
-	file->offset = clipped.offset;
-	file->length = clipped.length;
-	if (!file->part_count)
-		return;
-	file->length = 0;
-	for (size_t i = 0; i < file->part_count; i++) {
-		/* part of the last page may be meant by all of it */
-		file->beyond |= parts[i].length &&
-		    residency_pages(0, parts[i].offset + parts[i].length) > pages;
-		parts[i] = clip(&parts[i], size);
-		file->length += parts[i].length;
-	}
-	file->offset = parts[0].offset;
-}
-
-static void
-clear_result(const struct each_run *run, void *result)
-{
-	if (run->each.release)
-		run->each.release(result);
-	memset(result, 0, run->each.result_size);
-}
-
-static void
-close_file(struct each_file *file)
-{
-	if (file->fd >= 0)
-		close(file->fd);
-	file->fd = -1;
-}
-
-/* Whether it has several names, of which one counts. */
-static bool
-is_one_of_several(const struct each_run *run, const struct each_file *file)
-{
-	const struct select *select = run->each.select;
-
-	return !select->count_links && !file->parts &&
-	    (file->status.st_nlink > 1 || select->follow);
-}
-
-/* A file has been worked on. */
-static void
-finish_file(struct each_run *run, struct each_file *file)
-{
-	if (run->each.shares && is_one_of_several(run, file))
-		twins_done(&run->twins, &file->status, file->result, file->error);
-	close_file(file);
-}
-
-static void
-work_on_tray(struct each_run *run, struct tray *tray)
-{
-	if (tray->count)
-		run->each.work_together(tray->files, tray->count, run->each.argument);
-	while (tray->count)
-		finish_file(run, tray->files[--tray->count]);
-}
-
-/* Whether another name of the file was worked on, or is: then that is the result. */
-static bool
-is_shared(struct each_run *run, struct tray *tray, struct each_file *file)
-{
-	if (!run->each.shares || !is_one_of_several(run, file) ||
-	    twins_claim(&run->twins, &file->status))
-		return false;
-	if (tray)
-		work_on_tray(run, tray); /* it may be in there, or what another waits for */
-	close_file(file);
-	file->error = twins_take(&run->twins, &file->status, file->result);
-	return true;
-}
-
-static void
-settle(const struct pool_claim *claim, void *argument)
-{
-	struct each_run *run = argument;
-
-	work_on_tray(run, &run->trays[claim->worker]);
-}
-
-/* As open_file; where too many files are open for one more, those in the tray need not be. */
-static int
-open_beside(struct each_run *run, struct tray *tray, struct batch_item *item, const char *name)
-{
-	int opened = open_file(item, name, &run->each);
-
-	if (opened >= 0 || errno != EMFILE || !tray || tray->count == 0)
-		return opened;
-	work_on_tray(run, tray);
-	return open_file(item, name, &run->each);
-}
-
-/* Works on the file of CLAIM, which is open: at once, or with others. */
-static void
-work_on(struct each_run *run, struct tray *tray, struct each_file *file, struct pool_claim *claim)
-{
-	if (tray && run->each.gathers(file, run->each.argument)) {
-		tray->files[tray->count++] = file;
-		if (tray->count == run->tray_size)
-			work_on_tray(run, tray);
-		return;
-	}
-	if (tray)
-		work_on_tray(run, tray); /* they need not wait for what may take long */
-	pool_hand_on(&run->pool, claim);
-	run->each.work(file, run->each.argument);
-	finish_file(run, file);
-}
-
-static void
-look_at(struct each_run *run, struct tray *tray, struct batch_item *item, struct pool_claim *claim)
-{
-	struct batch *batch = (struct batch *)claim->job;
-	struct each_file *file = &item->file;
-
-	set_range(file, batch->parts + item->part, &run->each.select->range);
-	if (run->each.look)
-		run->each.look(file, run->each.argument);
-	if (file->error)
-		close_file(file);
-	else if (!is_shared(run, tray, file))
-		work_on(run, tray, file, claim);
-}
-
-static void
-work(struct pool_claim *claim, void *argument)
-{
-	struct each_run *run = argument;
-	struct batch *batch = (struct batch *)claim->job;
-	struct batch_item *item = &batch->items[claim->item];
-	struct tray *tray = run->trays ? &run->trays[claim->worker] : NULL;
-	int opened = -1;
-
-	clear_result(run, item->file.result); /* of an earlier file */
-	if (item->kind <= BATCH_HELD) {
-		opened = open_beside(run, tray, item, batch->names + item->name);
-		if (opened < 0)
-			item->file.error = errno;
-		if (opened > 0)
-			look_at(run, tray, item, claim);
-		else
-			close_file(&item->file);
-	}
-	item->finished = opened != 0;
-}
-
 /* Whether it is a file that was reported under another name. */
 static bool
 is_repeated(struct each_run *run, struct each_file *file)
@@ -463,7 +188,7 @@ is_repeated(struct each_run *run, struct each_file *file)
 	int added;
 
 	/* parts of a file may come in several pieces */
-	if (!is_one_of_several(run, file))
+	if (!each_counts_once(run, file))
 		return false;
 	added = links_add(&run->seen, file->status.st_dev, file->status.st_ino);
 	if (added < 0)
@@ -567,7 +292,7 @@ allocate(struct each_run *run)
 	pool->share = 1;
 	if (run->each.gathers) {
 		pool->share = BATCH_ITEMS;
-		pool->settle = settle;
+		pool->settle = each_settle;
 		run->tray_size = choose_tray_size(run);
 		run->trays = calloc(pool->workers, sizeof *run->trays);
 		if (!run->trays)
@@ -604,8 +329,10 @@ each_run(const struct each *each, char **operands, size_t count)
 		.found = found,
 		.left = each->folder_done ? left : NULL,
 		.go_on = go_on };
-	run->pool =
-	    (struct pool){ .argument = run, .produce = produce, .run = work, .collect = collect };
+	run->pool = (struct pool){ .argument = run,
+		.produce = produce,
+		.run = each_work,
+		.collect = collect };
 	if ((!each->select->files_from ||
 		list_open(&run->list, each->select->files_from, each->select->nul) == 0) &&
 	    allocate(run) == 0)

@@ -167,23 +167,27 @@ ask_cachestat(int fd, uint64_t offset, uint64_t length, struct residency *reside
 	residency->recently_evicted = pages.recently_evicted;
 }
 
-/* Of LENGTH bytes from OFFSET, a page boundary, at most WINDOW: pages in memory, or -1
- * with errno. */
+/*
+ * Of LENGTH bytes from OFFSET, a page boundary, at most WINDOW: pages in memory, or -1 with errno.
+ * One page more is looked at: sets *ANY_ABSENT where a page of all these is not in memory.
+ */
 static int64_t
-mincore_window(int fd, off_t offset, size_t length)
+mincore_window(int fd, off_t offset, size_t length, bool *any_absent)
 {
-	unsigned char there[WINDOW / SMALL_PAGE];
+	unsigned char there[WINDOW / SMALL_PAGE + 1];
 	size_t page = (size_t)residency_page_size(), pages = (length + page - 1) / page;
-	void *address = mmap(NULL, length, PROT_READ, MAP_SHARED, fd, offset);
+	void *address = mmap(NULL, (pages + 1) * page, PROT_READ, MAP_SHARED, fd, offset);
 	int64_t resident = 0;
 
 	if (address == MAP_FAILED)
 		return -1;
-	if (mincore(address, length, there) < 0)
+	if (mincore(address, (pages + 1) * page, there) < 0)
 		resident = -1;
 	for (size_t i = 0; i < pages && resident >= 0; i++)
 		resident += there[i] & 1;
-	munmap(address, length);
+	if (resident >= 0 && (resident < (int64_t)pages || !(there[pages] & 1)))
+		*any_absent = true;
+	munmap(address, (pages + 1) * page);
 	return resident;
 }
 
@@ -195,7 +199,10 @@ mincore_window(int fd, off_t offset, size_t length)
 static bool
 mincore_is_true(int fd)
 {
-	return mincore_window(fd, NOWHERE, (size_t)residency_page_size()) == 0;
+	bool any_absent = false;
+
+	mincore_window(fd, NOWHERE, (size_t)residency_page_size(), &any_absent);
+	return any_absent;
 }
 
 void
@@ -218,15 +225,14 @@ ask_mincore(int fd, uint64_t offset, uint64_t length, struct residency *residenc
 		residency_hide(fd);
 	for (uint64_t at = offset - offset % page; length && at < end; at += WINDOW) {
 		uint64_t size = end - at < WINDOW ? end - at : WINDOW;
-		int64_t resident = mincore_window(fd, (off_t)at, (size_t)size);
+		/* one page that is absent, maybe that behind the end, proves it as well */
+		int64_t resident = mincore_window(fd, (off_t)at, (size_t)size, &trusted);
 
 		if (resident < 0) {
 			unknown(residency, RESIDENCY_ERROR, errno);
 			return;
 		}
-		/* one page that is absent is as good a proof */
-		if (!trusted && (uint64_t)resident == residency_pages(at, size) &&
-		    !mincore_is_true(fd)) {
+		if (!trusted && !mincore_is_true(fd)) {
 			unknown(residency, RESIDENCY_NO_PERMISSION, 0);
 			return;
 		}

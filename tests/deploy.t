@@ -201,12 +201,12 @@ faulty() {
 	chmod 755 "$TMP/faulty/warm"
 	PATH=$TMP/faulty:$PATH deploys "$faulty_name" "$faulty_wanted" releases/2 current
 }
-faulty "files that cannot be read" "2 $untouched" pread64=EIO preadv=EIO sendfile=EIO fadvise64 madvise
+faulty "files that cannot be read" "2 $untouched" pread64=EIO preadv=EIO sendfile=EIO fadvise64 readahead
 like "it is said" "$err" "warm: $site/releases/2/[ab]: I/O error*; not switched"
 deploys "a value that warm does not take" "3 $untouched" --min=101 releases/2 current
 like "it is warm that says so" "$err" "warm: *101*
 *deploy-warm: *; not switched"
-faulty "nothing can be measured" "3 releases/1 8/8 4/4 8/8 5/5" mincore
+faulty "nothing can be measured" "3 releases/1 8/8 4/4 8/8 5/5" mincore cachestat
 like "it is said" "$err" "*; not switched"
 
 again

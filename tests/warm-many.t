@@ -62,7 +62,7 @@ mixed
 run "$warm_tool" mix
 is "nothing is said" "$err" ""
 
-for call in madvise cachestat=EPERM 'madvise sendfile'; do
+for call in readahead cachestat=EPERM 'readahead sendfile'; do
 	mixed
 	# shellcheck disable=SC2086 # several calls
 	run "$enosys" $call -- "$warm_tool" -f kv mix
@@ -71,7 +71,7 @@ for call in madvise cachestat=EPERM 'madvise sendfile'; do
 done
 
 mixed
-run "$enosys" pread64=EIO -- "$warm_tool" -f kv mix/cold mix/half mix/hot
+run "$enosys" pread64=EIO preadv=EIO sendfile=EIO -- "$warm_tool" -f kv mix/cold mix/half mix/hot
 is "a read that fails is an error, and only what came counts" \
 	"$(value failed_files 1) $(value failed_files 2) $(value failed_files 3) $status" "1 1 0 1"
 like "and it is said of which" "$err" "warm: mix/cold: I/O error

@@ -144,7 +144,7 @@ sed -i '$d' "$snapshot"
 warm_set restore
 not_whole "a snapshot that is cut off" 2
 as_new
-printf '#!/bin/sh\nexec enosys pread64=EIO preadv=EIO sendfile=EIO fadvise64 madvise -- "%s" "$@"\n' "$TMP/bin/warm" >"$TMP/faulty"
+printf '#!/bin/sh\nexec enosys pread64=EIO preadv=EIO sendfile=EIO fadvise64 readahead -- "%s" "$@"\n' "$TMP/bin/warm" >"$TMP/faulty"
 mkdir "$TMP/faults" && mv "$TMP/faulty" "$TMP/faults/warm" && chmod 755 "$TMP/faults/warm"
 PATH=$TMP/faults:$PATH warm_set restore
 like "files that cannot be read" "$err" "*warm: $TMP/data/a: I/O error*"

@@ -192,7 +192,7 @@ is "more than all" "$status" 3
 run "$warm" -0 large
 is "-0 without a list" "$status" 3
 
-for call in 'sendfile=EIO preadv=EIO pread64=EIO' sendfile sendfile=EIO madvise fadvise64 cachestat \
+for call in 'sendfile=EIO preadv=EIO pread64=EIO' sendfile sendfile=EIO readahead fadvise64 cachestat \
 	cachestat=EPERM; do
 	cold large small
 	# shellcheck disable=SC2086 # several calls

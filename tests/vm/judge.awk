@@ -8,8 +8,8 @@
 BEGIN {
 	FS = "\n"
 	OFS = "\t"
-	# without a file system it is about the tier alone
-	where = name ", " tier " tier" (type == "-" ? "" : ", " type)
+	# without a file system it is about the tier alone; warm's cells are of its engine
+	where = name ", " tier (tier == "warm" ? "" : " tier") (type == "-" ? "" : ", " type)
 }
 
 function row(workload, truth, measured, verdict) {
