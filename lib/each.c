@@ -496,6 +496,14 @@ collect(struct pool_job *job, void *argument)
 	batch_clear(batch);
 }
 
+static bool
+breathe(void *argument)
+{
+	struct each_run *run = argument;
+
+	return run->each.breathe(run->each.argument);
+}
+
 static void
 run_free(struct each_run *run)
 {
@@ -604,8 +612,11 @@ each_run(const struct each *each, char **operands, size_t count)
 		.found = found,
 		.left = each->folder_done ? left : NULL,
 		.go_on = go_on };
-	run->pool =
-	    (struct pool){ .argument = run, .produce = produce, .run = work, .collect = collect };
+	run->pool = (struct pool){ .argument = run,
+		.produce = produce,
+		.run = work,
+		.collect = collect,
+		.breathe = each->breathe ? breathe : NULL };
 	if ((!each->select->files_from ||
 		list_open(&run->list, each->select->files_from, each->select->nul) == 0) &&
 	    allocate(run) == 0)

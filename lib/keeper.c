@@ -11,6 +11,8 @@
 #include "refresh.h"
 #include "stop.h"
 
+#define BREATH 50000000ULL /* ns between two, at least */
+
 /* A tend takes no longer than that, but for one file. */
 #define TURN 50000000ULL /* ns */
 
@@ -44,6 +46,20 @@ keeper_begin(struct keeper *keeper, const char *list)
 		epoll_ctl(keeper->news, EPOLL_CTL_ADD, keeper->notice.fd,
 		    &(struct epoll_event){ .events = EPOLLIN });
 	return 0;
+}
+
+bool
+keeper_breathe(struct keeper *keeper)
+{
+	uint64_t now = stop_now();
+
+	if (stop_asked())
+		return false;
+	if (!keeper->breathe || now - keeper->breathed < BREATH)
+		return !keeper->enough;
+	keeper->breathed = now;
+	keeper->enough = !keeper->breathe(keeper->argument);
+	return !keeper->enough;
 }
 
 /* --- how it stands */
@@ -215,7 +231,7 @@ refresh(struct keeper *keeper, uint64_t end)
 	uint32_t folder;
 	char *name;
 
-	while (stop_now() < end && !stop_asked()) {
+	while (stop_now() < end && keeper_breathe(keeper)) {
 		name = lookout_next(keeper, &folder);
 		if (!name)
 			return false;

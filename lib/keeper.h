@@ -33,6 +33,11 @@ struct keeper {
 
 	/* Each loss, release and pinning again, in words, in the caller's thread. */
 	void (*event)(const char *text, void *argument);
+
+	/* In the caller's thread, at least about each tenth of a second of whatever takes long, of
+	 * all functions below; false: that comes back soon, as after a stop. May be NULL. It may
+	 * read holds, and call nothing of the keeper's. */
+	bool (*breathe)(void *argument);
 	void *argument;
 
 	uint64_t quiet_time; /* ns without pressure until what was given back is pinned again */
@@ -59,6 +64,8 @@ struct keeper {
 	} * changed; /* to be opened again, from next on */
 	size_t changed_count, changed_size, changed_next;
 	uint64_t heard, checked, looked; /* when each is due */
+	uint64_t breathed;               /* when it was let breathe */
+	bool enough;                     /* its last word was false */
 	int news;                        /* the descriptor */
 	bool maps_told, watch_told, unmeasured, tending, withheld, released;
 };
@@ -91,6 +98,9 @@ int keeper_fd(const struct keeper *keeper);
 
 /* Measures again, for lost, then lets go of everything; once only. */
 void keeper_release(struct keeper *keeper);
+
+/* For what works for the keeper, in the caller's thread, as often as it likes: whether to go on. */
+bool keeper_breathe(struct keeper *keeper);
 
 /* Frees the holds. */
 void keeper_end(struct keeper *keeper);

@@ -346,6 +346,14 @@ folder_done(size_t operand, const char *path, size_t depth, void *argument)
 		lookout_new_folder(pass->keeper, path, pass->owner);
 }
 
+static bool
+breathe(void *argument)
+{
+	struct pass *pass = argument;
+
+	return keeper_breathe(pass->keeper);
+}
+
 /* Each name of a file is reported: which of them comes first decides whose it is. */
 static int
 run(struct keeper *keeper, char **operands, size_t count, const char *list, const uint32_t *owner)
@@ -360,6 +368,7 @@ run(struct keeper *keeper, char **operands, size_t count, const char *list, cons
 		.work_together = work_together,
 		.report = report,
 		.folder_done = folder_done,
+		.breathe = breathe,
 		.argument = pass,
 	};
 	int result;

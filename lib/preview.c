@@ -15,9 +15,16 @@ whole_pages(const struct each_file *file)
 	return residency_pages(file->offset, file->length) * residency_page_size();
 }
 
+static bool
+breathe(void *argument)
+{
+	return keeper_breathe(argument);
+}
+
 static int
 each_pass(struct keeper *keeper, struct each *each)
 {
+	each->breathe = breathe;
 	each->select = keeper->select;
 	each->argument = keeper;
 	each->by_place = true;
