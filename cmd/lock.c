@@ -101,6 +101,7 @@ survey(struct run *run)
 			.select = &run->options->select,
 			.operands = run->operands,
 			.count = run->count,
+			.dry_run = run->options->dry_run,
 			.complain = complain,
 			.event = tell,
 			.argument = run,
@@ -120,8 +121,9 @@ survey(struct run *run)
 static void
 drop(struct keeper *keeper)
 {
-	if (keeper)
-		keeper_end(keeper);
+	if (!keeper || keeper->hung)
+		return; /* a thread that hangs may come back to it */
+	keeper_end(keeper);
 	free(keeper);
 }
 

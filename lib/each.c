@@ -221,6 +221,14 @@ collect(struct pool_job *job, void *argument)
 	batch_clear(batch);
 }
 
+static bool
+breathe(void *argument)
+{
+	struct each_run *run = argument;
+
+	return run->each.breathe(run->each.argument);
+}
+
 static void
 run_free(struct each_run *run)
 {
@@ -332,7 +340,8 @@ each_run(const struct each *each, char **operands, size_t count)
 	run->pool = (struct pool){ .argument = run,
 		.produce = produce,
 		.run = each_work,
-		.collect = collect };
+		.collect = collect,
+		.breathe = each->breathe ? breathe : NULL };
 	if ((!each->select->files_from ||
 		list_open(&run->list, each->select->files_from, each->select->nul) == 0) &&
 	    allocate(run) == 0)

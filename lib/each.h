@@ -92,13 +92,17 @@ struct each {
 	/* In the caller's thread, after all of an operand's files; may be NULL. */
 	void (*operand_done)(size_t operand, const char *name, void *argument);
 
+	/* In the caller's thread, each tenth of a second at least, between reports: false ends it
+	 * early. May be NULL. */
+	bool (*breathe)(void *argument);
+
 	void *argument;
 };
 
 /*
  * Walks OPERANDS (COUNT of them, then the list of select->files_from, whose names
  * are operands too but number together as operand COUNT, named by the list).
- * Stops early where stop_asked. Returns 0, or -1 with errno where nothing could be
+ * Stops early where stop_asked, or where breathe says so. Returns 0, or -1 with errno where nothing could be
  * done at all (no memory, the list cannot be read). After a stop, 1 where a thread hangs
  * in the kernel: it may be in work, and come back at any time. Then argument, operands
  * and select must stay until the process ends, and a lock that work takes may be taken

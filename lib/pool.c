@@ -197,6 +197,20 @@ wait_for_news(struct pool *pool)
 	pthread_cond_timedwait(&pool->news, &pool->lock, &time);
 }
 
+/* Whether nobody wants it to end; the lock is held. */
+static bool
+go_on(struct pool *pool)
+{
+	bool wanted = true;
+
+	if (pool->breathe) {
+		pthread_mutex_unlock(&pool->lock);
+		wanted = pool->breathe(pool->argument);
+		pthread_mutex_lock(&pool->lock);
+	}
+	return wanted && !stop_asked();
+}
+
 /* Collects job after job until there are no more; true where it gave up on a thread
  * that hangs. */
 static bool
@@ -207,7 +221,7 @@ collect(struct pool *pool)
 	while (pool->threads || pool->collected < pool->produced) {
 		struct pool_job *job = job_at(pool, pool->collected);
 
-		if (deadline == UINT64_MAX && stop_asked()) {
+		if (deadline == UINT64_MAX && !go_on(pool)) {
 			atomic_store(&pool->stopping, true);
 			pthread_cond_signal(&pool->space);
 			deadline = stop_now() + PATIENCE;

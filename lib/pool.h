@@ -43,6 +43,9 @@ struct pool {
 	/* In a worker that has run some items of a job, and will run no more of it; NULL: none. */
 	void (*settle)(const struct pool_claim *claim, void *argument);
 	void (*collect)(struct pool_job *job, void *argument);
+	/* In the caller's thread, each tenth of a second at least: whether to go on, else it is as
+	 * after a stop. May be NULL. */
+	bool (*breathe)(void *argument);
 
 	/* the pool's own */
 	atomic_bool stopping;
