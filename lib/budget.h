@@ -3,6 +3,7 @@
 #define HOTSET_BUDGET_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "num.h"
@@ -14,7 +15,6 @@
 struct budget {
 	uint64_t whole;    /* RAM, or the lowest cgroup limit: what a share is a share of */
 	char *whole_group; /* the cgroup's folder; NULL: RAM */
-	uint64_t locked;   /* of the whole, what cannot be reclaimed already */
 
 	/* What may be brought in without pushing out what others use: free memory and
 	 * idle cache (not all of MemAvailable, which counts cache in use as free),
@@ -22,6 +22,22 @@ struct budget {
 	uint64_t room;
 	uint64_t room_limit; /* the limit that sets it: RAM or the cgroup's */
 	char *room_group;    /* the cgroup's folder; NULL: RAM */
+
+	/* What may be pinned until the valve gives it back: what is available, as the kernel
+	 * counts it, less what the valve keeps. */
+	uint64_t spare;
+	uint64_t spare_limit; /* as with room */
+	char *spare_group;
+
+	/* RAM, and each cgroup that has a limit. */
+	struct budget_level {
+		char *group; /* the cgroup's folder; NULL: RAM */
+		uint64_t whole;
+		uint64_t locked; /* of that, what cannot be reclaimed already */
+	} * levels;
+	size_t level_count;
+
+	char *unseen; /* a memory cgroup that we are in, and cannot look at; NULL: none */
 };
 
 /*
@@ -41,6 +57,17 @@ bool budget_given(const struct num_share *share);
 /* Into *BYTES what SHARE is of the whole, or what there is room for where none is
  * given; -1 with ENODATA where that is unknown. */
 int budget_allow(const struct budget *budget, const struct num_share *share, uint64_t *bytes);
+
+/*
+ * Into *BYTES what SHARE lets us pin: of each level its part of the whole, less what is locked
+ * there by others (OURS is not); of bytes, so many, but no more than what is not locked. Returns
+ * the level that says so, NULL where that is SHARE itself.
+ */
+const struct budget_level *budget_pinnable(const struct budget *budget,
+    const struct num_share *share, uint64_t ours, uint64_t *bytes);
+
+/* Of what is locked at LEVEL, what is not OURS; 0 where that is not known. */
+uint64_t budget_locked(const struct budget_level *level, uint64_t ours);
 
 /*
  * "of this machine's memory, 3.8G", or "of the limit of memory cgroup GROUP, 64M":

@@ -4,8 +4,11 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <syslog.h>
 
 #include "budget.h"
+#include "journal.h"
 #include "meminfo.h"
 #include "memlock.h"
 #include "share.h"
@@ -22,54 +25,47 @@ struct look {
 	struct keeper *keeper;
 	struct budget budget;
 	struct num_share share;
+	uint64_t ours; /* locked already, and let go by then */
 	uint64_t allowed;
-	uint64_t locked; /* of the whole, by others */
-	FILE *against;   /* every limit that is in the way */
-	FILE *figures;   /* what there is, where none is */
+	const struct budget_level *level; /* that says so; NULL: the share itself */
+	FILE *against;                    /* every limit that is in the way */
+	FILE *figures;                    /* what there is, where none is */
 	bool refused;
 };
 
-/* Into LOOK what of the whole may be pinned. */
+/* Into LOOK how much may be pinned. */
 static int
-take_share(struct look *look, struct num_share max, uint64_t ours)
+take_share(struct look *look, struct num_share max)
 {
 	const struct budget *budget = &look->budget;
 
 	look->share = budget_given(&max) ? max : (struct num_share){ .percent = DEFAULT_SHARE };
-	if (budget_allow(budget, &look->share, &look->allowed) < 0)
-		return -1;
-	if (budget->room == BUDGET_UNKNOWN && look->share.percent >= 0) {
+	if (look->share.percent >= 0 &&
+	    (budget->whole == BUDGET_UNKNOWN || budget->room == BUDGET_UNKNOWN)) {
 		errno = ENODATA;
 		return -1;
 	}
-	/* more than there is: a hard limit is never worth a try */
-	if (look->allowed > budget->whole) {
-		look->allowed = budget->whole;
-		look->share.percent = 100;
-	}
-	if (look->share.percent < 0 || budget->locked == BUDGET_UNKNOWN)
-		return 0;
-	/* what others have locked is a part of the same share */
-	look->locked = budget->locked > ours ? budget->locked - ours : 0;
-	look->allowed -= look->locked < look->allowed ? look->locked : look->allowed;
+	look->level = budget_pinnable(budget, &look->share, look->ours, &look->allowed);
 	return 0;
 }
 
-/* What the share is a share of. */
+/* What the share is a share of; never more than all of it. */
 static void
 put_share(const struct look *look, FILE *stream)
 {
 	char whole[BUDGET_WORDS];
+	uint64_t locked;
 
 	fprintf(stream, AMOUNT " allowed: ", HUMAN(look->allowed));
-	if (look->share.percent < 0) {
+	if (!look->level) {
 		fputs("as --max says", stream);
 		return;
 	}
-	budget_words(look->budget.whole_group, look->budget.whole, whole);
-	fprintf(stream, "%.4g%% %s", look->share.percent, whole);
-	if (look->locked)
-		fprintf(stream, ", less %s that is locked", BYTES(look->locked));
+	locked = budget_locked(look->level, look->ours);
+	budget_words(look->level->group, look->level->whole, whole);
+	fprintf(stream, "%.4g%% %s", look->share.percent < 0 ? 100 : look->share.percent, whole);
+	if (locked)
+		fprintf(stream, ", less %s that is locked", BYTES(locked));
 }
 
 /* One more limit that is in the way: where it is to be written. */
@@ -124,6 +120,25 @@ put_available(FILE *stream)
 
 	if (meminfo_read(MEMINFO_PATH, &info) == 0 && info.available != MEMINFO_UNKNOWN)
 		fprintf(stream, " (MemAvailable " AMOUNT ")", HUMAN(info.available));
+}
+
+/* Whether the valve would give back at once what is pinned, also where it is in memory already. */
+static void
+check_spare(struct look *look)
+{
+	const struct budget *budget = &look->budget;
+	uint64_t asked = look->keeper->asked, spare = budget->spare;
+	char words[BUDGET_WORDS];
+	FILE *stream;
+
+	if (spare == BUDGET_UNKNOWN || asked <= spare || asked - spare <= look->ours)
+		return;
+	stream = refuse(look);
+	budget_words(budget->spare_group, budget->spare_limit, words);
+	fprintf(stream, AMOUNT " %s can be pinned now before it is given back for others",
+	    HUMAN(spare), words);
+	put_available(stream);
+	fputs(": ask for less, or free memory", stream);
 }
 
 /* Whether what is not in memory yet fits into what is free or idle. */
@@ -182,6 +197,7 @@ look_at_all(struct look *look)
 		return;
 	check_memlock(look);
 	check_room(look);
+	check_spare(look);
 }
 
 /* With two streams in memory, of which one is what there is to say. */
@@ -210,24 +226,43 @@ compose(struct preflight *preflight, struct look *look)
 	return -1;
 }
 
+static void
+explain(void)
+{
+	if (errno == ENODATA)
+		journal_tell(LOG_ERR,
+		    "how much memory there is, or is free, cannot be told; "
+		    "--max=SIZE says how much may be pinned");
+	else
+		journal_tell(LOG_ERR, "whether it may be pinned cannot be told: %s",
+		    strerror(errno));
+}
+
 int
 preflight_look(struct preflight *preflight, struct keeper *keeper, struct num_share max,
     uint64_t ours)
 {
-	struct look look = { .keeper = keeper };
-	int result, error;
+	struct look look = { .keeper = keeper, .ours = ours };
+	int result;
 
 	*preflight = (struct preflight){ 0 };
-	if (budget_read("", &look.budget) < 0)
+	if (budget_read("", &look.budget) < 0) {
+		explain();
 		return -1;
-	result = take_share(&look, max, ours);
+	}
+	if (look.budget.unseen)
+		journal_tell(LOG_WARNING,
+		    "the limits of memory cgroup %s, which this runs in, cannot be seen: only those of "
+		    "the machine are kept",
+		    look.budget.unseen);
+	result = take_share(&look, max);
 	if (result == 0)
 		result = compose(preflight, &look);
 	if (result == 0 && note_maps(preflight, keeper) < 0)
 		preflight->detail = NULL; /* it can do without */
-	error = errno;
+	if (result < 0)
+		explain();
 	budget_free(&look.budget);
-	errno = error;
 	return result;
 }
 

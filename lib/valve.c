@@ -10,15 +10,6 @@
 #include "meminfo.h"
 #include "num.h"
 
-/*
- * So much is to stay available on the machine, and below the limit of a cgroup: what grows by
- * 20 MiB/s takes seconds for it where there are 512 MiB. Twice that is to be left where something
- * is pinned again, so that this does not bring about the next release.
- */
-#define LOW_RAM(total)   ((total) / 16 < LOW_MOST ? (total) / 16 : LOW_MOST)
-#define LOW_GROUP(limit) ((limit) / 16 < LOW_MOST ? (limit) / 16 : LOW_MOST)
-#define LOW_MOST         (1ULL << 30)
-
 #define SOON  100000000ULL /* ns between looks */
 #define LATER 250000000ULL /* where there is plenty */
 
@@ -39,7 +30,7 @@ of_machine(const struct valve *valve)
 	if (meminfo_read(valve->meminfo, &info) < 0 || info.total == MEMINFO_UNKNOWN ||
 	    info.available == MEMINFO_UNKNOWN)
 		return (struct level){ UINT64_MAX, 0 };
-	return (struct level){ info.available, LOW_RAM(info.total) };
+	return (struct level){ info.available, VALVE_KEEPS(info.total) };
 }
 
 /* Of the cgroup that is nearest to its limit. */
@@ -58,7 +49,7 @@ of_group(const struct valve *valve, char **path)
 		/* as in MemAvailable: half of the cache in use can go without harm */
 		if (found->active_file != CGROUP_UNKNOWN)
 			level.bytes += found->active_file / 2;
-		level.low = LOW_GROUP(cgroup_limit_of(found));
+		level.low = VALVE_KEEPS(cgroup_limit_of(found));
 		*path = strdup(found->path);
 	}
 	cgroup_free(&cgroup);

@@ -256,7 +256,8 @@ test_unknown(void)
 	put("/proc/meminfo",
 	    "MemTotal: 4194304 kB\nMemFree: 1048576 kB\nInactive(file): 0 kB\n"
 	    "Mlocked: 2048 kB\n");
-	ok(budget_read(tree, &budget) == 0 && budget.room == 896 * M && budget.locked == 2 * M,
+	ok(budget_read(tree, &budget) == 0 && budget.room == 896 * M && budget.level_count == 1 &&
+		budget.levels[0].locked == 2 * M,
 	    "no files, no limits");
 	budget_free(&budget);
 	put("/sys/fs/cgroup/a/memory.max", "536870912\n");
@@ -271,7 +272,7 @@ test_unknown(void)
 	put("/sys/fs/cgroup/a/memory.current", "1048576\n");
 	put("/sys/fs/cgroup/a/memory.stat", "inactive_file 0\nunevictable 4096\n");
 	ok(budget_read(tree, &budget) == 0 && budget.room == (512 - 1 - 32) * M &&
-		budget.locked == 4096,
+		budget.level_count == 2 && budget.levels[1].locked == 4096,
 	    "with the usage it is known");
 	budget_free(&budget);
 	put("/sys/fs/cgroup/a/memory.high/x", ""); /* a folder cannot be read */
