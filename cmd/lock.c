@@ -108,8 +108,6 @@ hold(struct run *run)
 	if (oomscore_volunteer() < 0)
 		diag_detail(OOMSCORE_PATH ": %s", strerror(errno));
 	status = holding_pin(&run->holding);
-	if (status == STATUS_DONE && stop_asked())
-		status = STATUS_FAILED;
 	if (status == STATUS_DONE)
 		status = vigil_keep(vigil, run->options->time);
 	status = stop_status(status);

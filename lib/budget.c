@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cgroup.h"
 #include "hierarchy.h"
 #include "meminfo.h"
 #include "valve.h"
@@ -43,22 +42,10 @@ read_reserve(const char *root, uint64_t total, uint64_t *reserve)
 	return 0;
 }
 
-/* GROUP is copied. */
-static int
+static void
 add_level(struct budget *budget, const char *group, uint64_t whole, uint64_t locked)
 {
-	struct budget_level *levels = realloc(budget->levels,
-	    (budget->level_count + 1) * sizeof *levels);
-	char *name = group ? strdup(group) : NULL;
-
-	if (levels)
-		budget->levels = levels;
-	if (!levels || (group && !name)) {
-		free(name);
-		return -1;
-	}
-	levels[budget->level_count++] = (struct budget_level){ name, whole, locked };
-	return 0;
+	budget->levels[budget->level_count++] = (struct budget_level){ group, whole, locked };
 }
 
 static int
@@ -77,8 +64,7 @@ read_ram(const char *root, struct budget *budget)
 	if (info.total == MEMINFO_UNKNOWN)
 		return 0;
 	budget->whole = info.total;
-	if (add_level(budget, NULL, info.total, info.mlocked) < 0)
-		return -1;
+	add_level(budget, NULL, info.total, info.mlocked);
 	if (info.available != MEMINFO_UNKNOWN) {
 		budget->spare = less(info.available, VALVE_KEEPS(info.total));
 		budget->spare_limit = info.total;
@@ -93,80 +79,83 @@ read_ram(const char *root, struct budget *budget)
 	return 0;
 }
 
-static int
-apply_limits(struct budget *budget, const struct cgroup *cgroup)
+static void
+apply_limits(struct budget *budget)
 {
-	uint64_t bytes;
+	const struct cgroup *cgroup = &budget->cgroup;
 	const struct cgroup_level *level;
+	uint64_t bytes;
 
 	for (size_t i = 0; i < cgroup->count; i++) {
 		level = &cgroup->levels[i];
-		if ((level->max.set || level->high.set) &&
-		    add_level(budget, level->path, cgroup_limit_of(level), level->unevictable) < 0)
-			return -1;
+		if (level->max.set || level->high.set)
+			add_level(budget, level->path, cgroup_limit_of(level), level->unevictable);
 	}
 	if (!cgroup_limits_known(cgroup)) {
 		budget->whole = BUDGET_UNKNOWN;
-		return 0;
+		return;
 	}
 	level = cgroup_tightest(cgroup, &bytes);
 	if (!level || bytes >= budget->whole)
-		return 0;
+		return;
 	budget->whole = bytes;
-	budget->whole_group = strdup(level->path);
-	return budget->whole_group ? 0 : -1;
+	budget->whole_group = level->path;
 }
 
 /* The lower one of what LEVEL leaves and what is in *BYTES, with whose it is. */
-static int
-lower(uint64_t *bytes, uint64_t *limit, char **group, uint64_t left,
+static void
+lower(uint64_t *bytes, uint64_t *limit, const char **group, uint64_t left,
     const struct cgroup_level *level)
 {
 	if (left >= *bytes)
-		return 0;
+		return;
 	*bytes = left;
 	*limit = cgroup_limit_of(level);
-	*group = strdup(level->path);
-	return *group ? 0 : -1;
+	*group = level->path;
 }
 
-static int
-apply_room(struct budget *budget, const struct cgroup *cgroup)
+static void
+apply_room(struct budget *budget)
 {
-	uint64_t bytes, limit, used;
+	const struct cgroup *cgroup = &budget->cgroup;
 	const struct cgroup_level *level;
+	uint64_t bytes, limit, used;
 
 	if (!cgroup_room_known(cgroup)) {
 		budget->room = budget->room_limit = BUDGET_UNKNOWN;
 		budget->spare = budget->spare_limit = BUDGET_UNKNOWN;
-		return 0;
+		return;
 	}
 	level = cgroup_least_room(cgroup, &bytes);
 	if (!level)
-		return 0;
+		return;
 	limit = cgroup_limit_of(level);
 	/* as the valve counts: half of the cache in use can go without harm */
 	used = level->active_file == CGROUP_UNKNOWN ? 0 : level->active_file / 2;
-	if (lower(&budget->spare, &budget->spare_limit, &budget->spare_group,
-		less(bytes + used, VALVE_KEEPS(limit)), level) < 0)
-		return -1;
-	return lower(&budget->room, &budget->room_limit, &budget->room_group,
+	lower(&budget->spare, &budget->spare_limit, &budget->spare_group,
+	    less(bytes + used, VALVE_KEEPS(limit)), level);
+	lower(&budget->room, &budget->room_limit, &budget->room_group,
 	    less(bytes, GROUP_RESERVE(limit)), level);
 }
 
+/* -1 with ENOMEM. */
 static int
-apply_cgroups(const char *root, struct budget *budget)
+look(const char *root, struct budget *budget)
 {
-	struct cgroup cgroup;
-	int result;
-
-	if (cgroup_read(root, &cgroup) < 0) {
-		budget->unseen = errno == ENOMEM ? NULL : hierarchy_own(root);
-		return errno == ENOMEM ? -1 : 0;
+	if (cgroup_read(root, &budget->cgroup) < 0) {
+		if (errno == ENOMEM)
+			return -1;
+		budget->unseen = hierarchy_own(root);
 	}
-	result = apply_limits(budget, &cgroup) < 0 ? -1 : apply_room(budget, &cgroup);
-	cgroup_free(&cgroup);
-	return result;
+	/* RAM is one more */
+	budget->levels = calloc(budget->cgroup.count + 1, sizeof *budget->levels);
+	if (!budget->levels || read_ram(root, budget) < 0)
+		return -1;
+	if (budget->cgroup.count) {
+		apply_limits(budget);
+		apply_room(budget);
+	}
+	return 0;
 }
 
 int
@@ -179,7 +168,7 @@ budget_read(const char *root, struct budget *budget)
 		.spare = BUDGET_UNKNOWN,
 		.spare_limit = BUDGET_UNKNOWN,
 	};
-	if (read_ram(root, budget) == 0 && apply_cgroups(root, budget) == 0)
+	if (look(root, budget) == 0)
 		return 0;
 	budget_free(budget);
 	errno = ENOMEM;
@@ -189,13 +178,9 @@ budget_read(const char *root, struct budget *budget)
 void
 budget_free(struct budget *budget)
 {
-	for (size_t i = 0; i < budget->level_count; i++)
-		free(budget->levels[i].group);
+	cgroup_free(&budget->cgroup);
 	free(budget->levels);
 	free(budget->unseen);
-	free(budget->whole_group);
-	free(budget->room_group);
-	free(budget->spare_group);
 	*budget = (struct budget){ 0 };
 }
 

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cgroup.h"
 #include "num.h"
 
 /* How much memory there is for us, of the machine and within the cgroups above us. */
@@ -13,31 +14,32 @@
 #define BUDGET_UNKNOWN UINT64_MAX
 
 struct budget {
-	uint64_t whole;    /* RAM, or the lowest cgroup limit: what a share is a share of */
-	char *whole_group; /* the cgroup's folder; NULL: RAM */
+	uint64_t whole;          /* RAM, or the lowest cgroup limit: what a share is a share of */
+	const char *whole_group; /* the cgroup's folder; NULL: RAM */
 
 	/* What may be brought in without pushing out what others use: free memory and
 	 * idle cache (not all of MemAvailable, which counts cache in use as free),
 	 * within the room below each cgroup limit, less a reserve. */
 	uint64_t room;
-	uint64_t room_limit; /* the limit that sets it: RAM or the cgroup's */
-	char *room_group;    /* the cgroup's folder; NULL: RAM */
+	uint64_t room_limit;    /* the limit that sets it: RAM or the cgroup's */
+	const char *room_group; /* the cgroup's folder; NULL: RAM */
 
 	/* What may be pinned until the valve gives it back: what is available, as the kernel
 	 * counts it, less what the valve keeps. */
 	uint64_t spare;
 	uint64_t spare_limit; /* as with room */
-	char *spare_group;
+	const char *spare_group;
 
 	/* RAM, and each cgroup that has a limit. */
 	struct budget_level {
-		char *group; /* the cgroup's folder; NULL: RAM */
+		const char *group; /* the cgroup's folder; NULL: RAM */
 		uint64_t whole;
 		uint64_t locked; /* of that, what cannot be reclaimed already */
 	} * levels;
 	size_t level_count;
 
-	char *unseen; /* a memory cgroup that we are in, and cannot look at; NULL: none */
+	struct cgroup cgroup; /* whose folders these are */
+	char *unseen;         /* a memory cgroup that we are in, and cannot look at; NULL: none */
 };
 
 /*

@@ -269,6 +269,16 @@ vigil_begin(struct vigil *vigil, struct holding *holding, struct service *servic
 	};
 }
 
+/* All was pinned, and is. */
+static int
+outcome(const struct vigil *vigil)
+{
+	const struct holding *holding = vigil->holding;
+	bool whole = !holding->keeper->partial && holding_standing(holding) == STATUS_DONE;
+
+	return whole ? STATUS_DONE : STATUS_PART;
+}
+
 int
 vigil_keep(struct vigil *vigil, uint64_t time)
 {
@@ -276,6 +286,8 @@ vigil_keep(struct vigil *vigil, uint64_t time)
 	char words[HOLD_WORDS];
 	bool held;
 
+	if (stop_asked())
+		return vigil->command > 0 ? STATUS_FAILED : outcome(vigil);
 	holding_words(holding, words);
 	if (service_ready(vigil->service, words, holding_standing(holding)) < 0 ||
 	    (vigil->command > 0 && let_go(vigil) < 0))
@@ -289,10 +301,7 @@ vigil_keep(struct vigil *vigil, uint64_t time)
 		end_command(vigil);
 	if (vigil->status >= 0)
 		return vigil->status;
-	if (!held)
-		return STATUS_FAILED;
-	return holding->keeper->partial || holding_standing(holding) != STATUS_DONE ? STATUS_PART
-										    : STATUS_DONE;
+	return held ? outcome(vigil) : STATUS_FAILED;
 }
 
 void
