@@ -93,6 +93,9 @@ let_go(struct run *run)
 	service_stopping(&run->service);
 	stop_insist(num_sum(PATIENCE, pinned == HOLD_UNKNOWN ? 0 : pinned));
 	keeper_release(run->holding.keeper);
+	/* where the first report could not be written, that was said */
+	if (!run->vigil.begun && run->holding.bulletin.failed)
+		return STATUS_DONE;
 	return holding_report(&run->holding, PATIENT_FOREVER);
 }
 

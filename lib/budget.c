@@ -42,12 +42,6 @@ read_reserve(const char *root, uint64_t total, uint64_t *reserve)
 	return 0;
 }
 
-static void
-add_level(struct budget *budget, const char *group, uint64_t whole, uint64_t locked)
-{
-	budget->levels[budget->level_count++] = (struct budget_level){ group, whole, locked };
-}
-
 static int
 read_ram(const char *root, struct budget *budget)
 {
@@ -64,11 +58,14 @@ read_ram(const char *root, struct budget *budget)
 	if (info.total == MEMINFO_UNKNOWN)
 		return 0;
 	budget->whole = info.total;
-	add_level(budget, NULL, info.total, info.mlocked);
-	if (info.available != MEMINFO_UNKNOWN) {
-		budget->spare = less(info.available, VALVE_KEEPS(info.total));
-		budget->spare_limit = info.total;
-	}
+	budget->levels[budget->level_count++] = (struct budget_level){
+		.whole = info.total,
+		.locked = info.mlocked,
+		.spare = info.available == MEMINFO_UNKNOWN
+		    ? BUDGET_UNKNOWN
+		    : less(info.available, VALVE_KEEPS(info.total)),
+		.cache = UINT64_MAX, /* all cache is the machine's */
+	};
 	if (info.free == MEMINFO_UNKNOWN)
 		return 0;
 	idle = info.inactive_file == MEMINFO_UNKNOWN ? 0 : info.inactive_file;
@@ -77,6 +74,26 @@ read_ram(const char *root, struct budget *budget)
 	budget->room = less(info.free + idle, reserve);
 	budget->room_limit = info.total;
 	return 0;
+}
+
+static struct budget_level
+look_at(const struct cgroup_level *level)
+{
+	uint64_t limit = cgroup_limit_of(level);
+	/* as the valve counts: half of the cache in use can go without harm */
+	uint64_t used = level->active_file == CGROUP_UNKNOWN ? 0 : level->active_file / 2;
+	uint64_t idle = level->inactive_file == CGROUP_UNKNOWN ? 0 : level->inactive_file;
+	struct budget_level result = {
+		.group = level->path,
+		.whole = limit,
+		.locked = level->unevictable,
+		.spare = BUDGET_UNKNOWN,
+		.cache = used + idle,
+	};
+
+	if (level->usage != CGROUP_UNKNOWN)
+		result.spare = less(cgroup_room_of(level) + used, VALVE_KEEPS(limit));
+	return result;
 }
 
 static void
@@ -89,7 +106,7 @@ apply_limits(struct budget *budget)
 	for (size_t i = 0; i < cgroup->count; i++) {
 		level = &cgroup->levels[i];
 		if (level->max.set || level->high.set)
-			add_level(budget, level->path, cgroup_limit_of(level), level->unevictable);
+			budget->levels[budget->level_count++] = look_at(level);
 	}
 	if (!cgroup_limits_known(cgroup)) {
 		budget->whole = BUDGET_UNKNOWN;
@@ -102,40 +119,25 @@ apply_limits(struct budget *budget)
 	budget->whole_group = level->path;
 }
 
-/* The lower one of what LEVEL leaves and what is in *BYTES, with whose it is. */
-static void
-lower(uint64_t *bytes, uint64_t *limit, const char **group, uint64_t left,
-    const struct cgroup_level *level)
-{
-	if (left >= *bytes)
-		return;
-	*bytes = left;
-	*limit = cgroup_limit_of(level);
-	*group = level->path;
-}
-
 static void
 apply_room(struct budget *budget)
 {
-	const struct cgroup *cgroup = &budget->cgroup;
 	const struct cgroup_level *level;
-	uint64_t bytes, limit, used;
+	uint64_t bytes;
 
-	if (!cgroup_room_known(cgroup)) {
+	if (!cgroup_room_known(&budget->cgroup)) {
 		budget->room = budget->room_limit = BUDGET_UNKNOWN;
-		budget->spare = budget->spare_limit = BUDGET_UNKNOWN;
 		return;
 	}
-	level = cgroup_least_room(cgroup, &bytes);
+	level = cgroup_least_room(&budget->cgroup, &bytes);
 	if (!level)
 		return;
-	limit = cgroup_limit_of(level);
-	/* as the valve counts: half of the cache in use can go without harm */
-	used = level->active_file == CGROUP_UNKNOWN ? 0 : level->active_file / 2;
-	lower(&budget->spare, &budget->spare_limit, &budget->spare_group,
-	    less(bytes + used, VALVE_KEEPS(limit)), level);
-	lower(&budget->room, &budget->room_limit, &budget->room_group,
-	    less(bytes, GROUP_RESERVE(limit)), level);
+	bytes = less(bytes, GROUP_RESERVE(cgroup_limit_of(level)));
+	if (bytes < budget->room) {
+		budget->room = bytes;
+		budget->room_limit = cgroup_limit_of(level);
+		budget->room_group = level->path;
+	}
 }
 
 /* -1 with ENOMEM. */
@@ -165,8 +167,6 @@ budget_read(const char *root, struct budget *budget)
 		.whole = BUDGET_UNKNOWN,
 		.room = BUDGET_UNKNOWN,
 		.room_limit = BUDGET_UNKNOWN,
-		.spare = BUDGET_UNKNOWN,
-		.spare_limit = BUDGET_UNKNOWN,
 	};
 	if (look(root, budget) == 0)
 		return 0;

@@ -24,17 +24,13 @@ struct budget {
 	uint64_t room_limit;    /* the limit that sets it: RAM or the cgroup's */
 	const char *room_group; /* the cgroup's folder; NULL: RAM */
 
-	/* What may be pinned until the valve gives it back: what is available, as the kernel
-	 * counts it, less what the valve keeps. */
-	uint64_t spare;
-	uint64_t spare_limit; /* as with room */
-	const char *spare_group;
-
 	/* RAM, and each cgroup that has a limit. */
 	struct budget_level {
 		const char *group; /* the cgroup's folder; NULL: RAM */
 		uint64_t whole;
 		uint64_t locked; /* of that, what cannot be reclaimed already */
+		uint64_t spare;  /* what is available, less what the valve keeps so */
+		uint64_t cache;  /* the part of that which is cache, and is not once it is pinned */
 	} * levels;
 	size_t level_count;
 

@@ -25,7 +25,8 @@ struct look {
 	struct keeper *keeper;
 	struct budget budget;
 	struct num_share share;
-	uint64_t ours; /* locked already, and let go by then */
+	uint64_t missing; /* BUDGET_UNKNOWN: not looked at yet */
+	uint64_t ours;    /* locked already, and let go by then */
 	uint64_t allowed;
 	const struct budget_level *level; /* that says so; NULL: the share itself */
 	FILE *against;                    /* every limit that is in the way */
@@ -122,51 +123,72 @@ put_available(FILE *stream)
 		fprintf(stream, " (MemAvailable " AMOUNT ")", HUMAN(info.available));
 }
 
-/* Whether the valve would give back at once what is pinned, also where it is in memory already. */
-static void
-check_spare(struct look *look)
+/* Of what is asked for, what is not in memory yet, as far as can be told; a look at all of it. */
+static uint64_t
+missing(struct look *look)
 {
-	const struct budget *budget = &look->budget;
-	uint64_t asked = look->keeper->asked, spare = budget->spare;
-	char words[BUDGET_WORDS];
-	FILE *stream;
+	uint64_t bytes;
 
-	if (spare == BUDGET_UNKNOWN || asked <= spare || asked - spare <= look->ours)
-		return;
-	stream = refuse(look);
-	budget_words(budget->spare_group, budget->spare_limit, words);
-	fprintf(stream, AMOUNT " %s can be pinned now before it is given back for others",
-	    HUMAN(spare), words);
-	put_available(stream);
-	fputs(": ask for less, or free memory", stream);
+	if (look->missing == BUDGET_UNKNOWN)
+		look->missing = keeper_missing(look->keeper, &bytes) == 0 ? bytes
+									  : look->keeper->asked;
+	return look->missing;
 }
 
 /* Whether what is not in memory yet fits into what is free or idle. */
 static void
 check_room(struct look *look)
 {
-	struct keeper *keeper = look->keeper;
 	const struct budget *budget = &look->budget;
-	uint64_t missing = keeper->asked, bytes;
+	uint64_t lacking = look->keeper->asked;
 	char words[BUDGET_WORDS];
 	FILE *stream = look->figures;
 
-	if (budget->room == BUDGET_UNKNOWN || keeper->asked == HOLD_UNKNOWN) {
+	if (budget->room == BUDGET_UNKNOWN) {
 		fputs("; how much is free is not known", stream);
 		return;
 	}
-	if (missing > budget->room && keeper_missing(keeper, &bytes) == 0)
-		missing = bytes;
+	if (lacking > budget->room)
+		lacking = missing(look);
 	budget_words(budget->room_group, budget->room_limit, words);
-	if (missing > budget->room) {
+	if (lacking > budget->room) {
 		stream = refuse(look);
-		fprintf(stream, AMOUNT " not in memory yet, ", HUMAN(missing));
+		fprintf(stream, AMOUNT " not in memory yet, ", HUMAN(lacking));
 	} else
 		fputs("; ", stream);
 	fprintf(stream, AMOUNT " free or idle %s", HUMAN(budget->room), words);
 	put_available(stream);
-	if (missing > budget->room)
+	if (lacking > budget->room)
 		fputs(": ask for less, or free memory", stream);
+}
+
+/* What there will be less at LEVEL, with LACKING of what is asked for not in memory yet. */
+static uint64_t
+taken(const struct look *look, const struct budget_level *level, uint64_t lacking)
+{
+	uint64_t cached = look->keeper->asked - num_least(lacking, look->keeper->asked);
+	uint64_t bytes = lacking + num_least(cached, level->cache);
+
+	return bytes - num_least(bytes, look->ours);
+}
+
+/* Whether the valve would give back at once what is pinned, also where it is in memory already. */
+static void
+check_spare(struct look *look, const struct budget_level *level)
+{
+	char words[BUDGET_WORDS];
+	FILE *stream;
+
+	if (level->spare == BUDGET_UNKNOWN ||
+	    taken(look, level, look->keeper->asked) <= level->spare ||
+	    taken(look, level, missing(look)) <= level->spare)
+		return;
+	stream = refuse(look);
+	budget_words(level->group, level->whole, words);
+	fprintf(stream, "no more than " AMOUNT " %s can be pinned without being given back at once",
+	    HUMAN(level->spare), words);
+	put_available(stream);
+	fputs(": ask for less, or free memory", stream);
 }
 
 /* More files than one process can map are no reason to refuse. */
@@ -197,7 +219,8 @@ look_at_all(struct look *look)
 		return;
 	check_memlock(look);
 	check_room(look);
-	check_spare(look);
+	for (size_t i = 0; i < look->budget.level_count; i++)
+		check_spare(look, &look->budget.levels[i]);
 }
 
 /* With two streams in memory, of which one is what there is to say. */
@@ -242,7 +265,7 @@ int
 preflight_look(struct preflight *preflight, struct keeper *keeper, struct num_share max,
     uint64_t ours)
 {
-	struct look look = { .keeper = keeper, .ours = ours };
+	struct look look = { .keeper = keeper, .missing = BUDGET_UNKNOWN, .ours = ours };
 	int result;
 
 	*preflight = (struct preflight){ 0 };

@@ -323,11 +323,11 @@ test_pinnable(void)
 	ok(level == &budget.levels[1] && allowed == 1024 * M, "nor than are not locked");
 	level = budget_pinnable(&budget, &quarter, 0, &allowed);
 	ok(level == &budget.levels[1] && allowed == 0, "it may be more than the share");
-	ok(budget.spare == 1024 * M && !budget.spare_group,
+	ok(budget.levels[0].spare == 1024 * M,
 	    "what the valve keeps available, 1 GiB of 2, is not to be pinned");
 	budget_free(&budget);
 	put("/sys/fs/cgroup/a/memory.current", "8053063680\n"); /* 7.5 GiB */
-	ok(budget_read(tree, &budget) == 0 && budget.spare == 0 && budget.spare_group,
+	ok(budget_read(tree, &budget) == 0 && budget.levels[1].spare == 0,
 	    "nor what it keeps in a cgroup");
 	budget_free(&budget);
 	put("/proc/self/mountinfo", "\n");
