@@ -72,17 +72,13 @@ is_there(int fd, const char *path)
 	    ours.st_ino == now.st_ino;
 }
 
-/*
- * A file of ours has one name, and nobody else may open it: a flock(2), for which reading is
- * enough, would keep the next one from starting.
- */
 static bool
 is_ours(int fd)
 {
 	struct stat status;
 
 	return fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink <= 1 &&
-	    status.st_uid == geteuid() && fchmod(fd, 0600) == 0;
+	    status.st_uid == geteuid();
 }
 
 static int
@@ -185,7 +181,9 @@ fill(int fd, const char *path, pid_t *holder)
 		errno = EEXIST;
 		return -1;
 	}
-	if (write_pid(fd) == 0)
+	/* for nobody else to open: a flock(2) of theirs, for which reading is enough, would keep
+	 * the next one from starting */
+	if (fchmod(fd, 0600) == 0 && write_pid(fd) == 0)
 		return 0;
 	/* it was empty, or of one that has ended: half of a number is worse than none */
 	error = errno;
