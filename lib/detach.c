@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -35,7 +36,7 @@ leave_session(void)
 	pid_t pid;
 
 	if (setsid() < 0 || (pid = fork()) < 0) {
-		diag_error("cannot start: no process can be made");
+		diag_error("no process can be made for the background: %s", strerror(errno));
 		_exit(EXIT_FAILURE);
 	}
 	if (pid > 0)
