@@ -103,6 +103,21 @@ has_now() {
 	[ "$(asked_now "$1")" = "$2" ]
 }
 
+# fill: the pipe that standard output is, to the last byte
+fill() {
+	perl -e 'use Fcntl;
+		fcntl(STDOUT, F_SETFL, O_NONBLOCK);
+		for my $size (4096, 1) { 1 while syswrite(STDOUT, "x" x $size) }'
+}
+
+# drain: what the pipe holds that standard input is
+drain() {
+	perl -e 'use Fcntl;
+		fcntl(STDIN, F_SETFL, O_NONBLOCK);
+		1 while sysread(STDIN, $x, 4096);
+		fcntl(STDIN, F_SETFL, 0)'
+}
+
 human() {
 	awk -v bytes="$1" 'BEGIN {
 		for (unit = 1; bytes >= 999.5; unit++)
@@ -515,8 +530,7 @@ is "elsewhere, SIGHUP ends it" "$status" 129
 if unshare -m true 2>/dev/null; then
 	mkdir log
 	echo a >list
-	# a log of our own in the place of the machine's: lock there, until it has said $3 times
-	# that it is reloaded, or is refused that
+	# a log of our own in the place of the machine's, and lock there, which is reloaded twice
 	# shellcheck disable=SC2016 # the inner shell's
 	with_log='
 		mount -t tmpfs none /dev && mknod /dev/null c 1 3 && mknod /dev/urandom c 1 9
@@ -651,12 +665,12 @@ pid=$!
 pids="$pids $pid"
 begun "with a pipe that is full"
 # full to the last page, and nobody reads it
-perl -e 'use Fcntl; fcntl(STDOUT, F_SETFL, O_NONBLOCK | O_WRONLY); 1 while syswrite STDOUT, "x" x 4096; fcntl(STDOUT, F_SETFL, O_WRONLY)' >stuck
+fill >stuck
 truncate -s $((30 * page)) a
 ok "standard error that takes nothing keeps it from nothing" until_true has_now asked_bytes $((30 * page))
 truncate -s $((20 * page)) a
 ok "not from what comes next either" until_true has_now asked_bytes $((20 * page))
-perl -e 'use Fcntl; fcntl(STDIN, F_SETFL, O_NONBLOCK); $n += $r while $r = sysread STDIN, $x, 4096; fcntl(STDIN, F_SETFL, 0)' <&7
+drain <&7
 truncate -s $((10 * page)) a
 until_true has_now asked_bytes $((10 * page))
 said=$(timeout 5 head -n 1 <&7)
@@ -678,7 +692,6 @@ stop
 
 mkfifo full
 exec 7<>full
-head -c $((65536 - 200)) /dev/zero >&7
 "$lock" -f kv a >&7 2>err &
 pid=$!
 pids="$pids $pid"
@@ -686,7 +699,8 @@ memory_locked() {
 	[ "$(awk '/^VmLck/ { print $2 * 1024 }' "/proc/$pid/status")" -eq "$1" ]
 }
 ok "the first report fits" until_true memory_locked "$asked"
-sleep 0.5 # it waits, and knows what to do with a signal
+until_true grep -q ^State:.S "/proc/$pid/status"
+fill >full
 kill "$pid"
 ok "all is let go meanwhile" until_true memory_locked 0
 ended
