@@ -147,7 +147,7 @@ run_all(struct run *run)
 	}
 	if (bulletin_open(&holding->bulletin, &hold_table, &opt->common,
 		run->command ? STDERR_FILENO : STDOUT_FILENO) < 0)
-		return out_explain(&holding->bulletin.out);
+		return bulletin_explain(&holding->bulletin);
 	vigil_begin(&run->vigil, holding, &run->service);
 	status = run_with(run);
 	bulletin_close(&holding->bulletin);

@@ -7,61 +7,63 @@
 
 #include "patient.h"
 
-static bool
-has_file(const struct opts_common *common)
-{
-	return common->output && strcmp(common->output, "-") != 0;
-}
-
-static int
-open_out(struct bulletin *bulletin)
-{
-	return out_open(&bulletin->out, bulletin->table, bulletin->common->format,
-	    bulletin->common->output, bulletin->memory);
-}
-
 int
 bulletin_open(struct bulletin *bulletin, const struct out_table *table,
     const struct opts_common *common, int fd)
 {
-	*bulletin = (struct bulletin){ .table = table, .common = common, .fd = fd };
-	if (!has_file(common)) {
-		bulletin->memory = open_memstream(&bulletin->text, &bulletin->length);
-		if (!bulletin->memory)
-			return -1;
-	}
-	return open_out(bulletin);
+	const char *path = common->output;
+
+	*bulletin = (struct bulletin){ .fd = fd };
+	bulletin->memory = open_memstream(&bulletin->text, &bulletin->length);
+	if (!bulletin->memory ||
+	    out_open(&bulletin->out, table, common->format, NULL, bulletin->memory) < 0)
+		return -1;
+	if (!path || strcmp(path, "-") == 0)
+		return 0;
+	/* the first one is begun: where that cannot be, it is known before anything is done */
+	return replace_init(&bulletin->file, path) < 0 ? -1 : replace_begin(&bulletin->file);
 }
 
-int
+void
 bulletin_begin(struct bulletin *bulletin)
 {
-	if (bulletin->memory) {
-		rewind(bulletin->memory);
-		return 0;
-	}
-	if (!bulletin->failed)
-		return 0;
-	/* what was begun is gone; and the file may be another by now */
-	out_close(&bulletin->out);
-	return open_out(bulletin);
+	rewind(bulletin->memory);
+	/* in a file it is the only one */
+	if (bulletin->file.path)
+		bulletin->out.headed = bulletin->out.again = false;
 }
 
-/* Into the stream what is in memory. */
 static int
-send(struct bulletin *bulletin, uint64_t patience)
+write_stream(struct bulletin *bulletin, uint64_t patience)
 {
 	size_t written = 0;
-	int result = 0;
+	int result;
 
 	/* what comes next begins a line */
-	if (bulletin->cut)
-		result = patient_write(bulletin->fd, "\n", 1, patience, NULL);
-	if (result < 0)
+	if (bulletin->cut && patient_write(bulletin->fd, "\n", 1, patience, NULL) < 0)
 		return -1;
-	bulletin->cut = false;
 	result = patient_write(bulletin->fd, bulletin->text, bulletin->length, patience, &written);
 	bulletin->cut = result < 0 && written > 0;
+	return result;
+}
+
+static int
+write_file(struct bulletin *bulletin, uint64_t patience)
+{
+	struct replace *file = &bulletin->file;
+	int result = 0, error;
+
+	if (!file->stream && replace_begin(file) < 0)
+		return -1;
+	if (file->temporary)
+		fwrite(bulletin->text, 1, bulletin->length, file->stream); /* commit sees */
+	else
+		result = patient_write(fileno(file->stream), bulletin->text, bulletin->length,
+		    patience, NULL);
+	error = errno;
+	if (replace_commit(file) < 0)
+		return -1;
+	errno = error;
 	return result;
 }
 
@@ -70,24 +72,32 @@ bulletin_end(struct bulletin *bulletin, int result, uint64_t patience)
 {
 	if (result == 0)
 		result = out_commit(&bulletin->out);
-	if (result == 0 && bulletin->memory)
-		result = send(bulletin, patience);
+	if (result == 0)
+		result = bulletin->file.path ? write_file(bulletin, patience)
+					     : write_stream(bulletin, patience);
 	bulletin->failed = result < 0;
 	if (bulletin->failed)
 		bulletin->out.headed = false;
 	return result;
 }
 
+int
+bulletin_explain(const struct bulletin *bulletin)
+{
+	return out_explain(&(struct out){ .file = bulletin->file });
+}
+
 const char *
 bulletin_name(const struct bulletin *bulletin)
 {
-	return bulletin->memory ? "output" : bulletin->common->output;
+	return bulletin->file.path ? bulletin->file.path : "output";
 }
 
 void
 bulletin_close(struct bulletin *bulletin)
 {
 	out_close(&bulletin->out);
+	replace_drop(&bulletin->file);
 	if (bulletin->memory)
 		fclose(bulletin->memory);
 	free(bulletin->text);

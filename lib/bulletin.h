@@ -4,6 +4,7 @@
 
 #include "opts.h"
 #include "out.h"
+#include "replace.h"
 
 /*
  * A report that is given again and again, by one that must not wait for who reads it. Where it
@@ -14,23 +15,25 @@ struct bulletin {
 	struct out out; /* for the rows, after bulletin_begin */
 
 	/* its own */
-	const struct out_table *table;
-	const struct opts_common *common;
-	FILE *memory; /* where rows go that are for a stream; NULL: they go to a file */
+	FILE *memory; /* where rows go first */
 	char *text;
 	size_t length;
-	int fd; /* of the stream */
+	struct replace file; /* without a path where reports go to a stream */
+	int fd;              /* of that */
 	bool failed, cut;
 };
 
-/* As out_open, with what COMMON says, to the descriptor FD where that names no file. */
+/* With what COMMON says, to the descriptor FD where that names no file. -1 with errno. */
 int bulletin_open(struct bulletin *bulletin, const struct out_table *table,
     const struct opts_common *common, int fd);
 
 /* Each report: before its rows, and after, RESULT being theirs: waits PATIENCE ns at most for who
- * reads the stream. -1 with errno, EAGAIN where it took not all of it. */
-int bulletin_begin(struct bulletin *bulletin);
+ * reads a stream, or a pipe. -1 with errno, EAGAIN where it took not all of it. */
+void bulletin_begin(struct bulletin *bulletin);
 int bulletin_end(struct bulletin *bulletin, int result, uint64_t patience);
+
+/* As out_explain. */
+int bulletin_explain(const struct bulletin *bulletin);
 
 /* Where it goes, for a message. */
 const char *bulletin_name(const struct bulletin *bulletin);

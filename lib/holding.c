@@ -149,8 +149,7 @@ put_rows(struct holding *holding, uint64_t patience)
 	struct bulletin *bulletin = &holding->bulletin;
 	int result;
 
-	if (bulletin_begin(bulletin) < 0)
-		return -1;
+	bulletin_begin(bulletin);
 	result = hold_report(keeper->holds, keeper->holds_count, &bulletin->out);
 	return bulletin_end(bulletin, result, patience);
 }
@@ -161,7 +160,7 @@ holding_report(struct holding *holding, uint64_t patience)
 	if (put_rows(holding, patience) == 0)
 		return STATUS_DONE;
 	if (errno != EAGAIN)
-		return out_explain(&holding->bulletin.out);
+		return bulletin_explain(&holding->bulletin);
 	diag_error("%s: nobody reads the report", bulletin_name(&holding->bulletin));
 	return STATUS_FAILED;
 }
