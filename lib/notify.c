@@ -87,9 +87,9 @@ notify_heard(const struct notify *notify)
 }
 
 static int
-send_to(const char *path, const char *text, uint64_t patience)
+send_to(const char *path, const char *text)
 {
-	int fd = unixsock_connect(path, SOCK_DGRAM, patience);
+	int fd = unixsock_connect(path, SOCK_DGRAM, 0);
 	ssize_t sent;
 
 	if (fd < 0)
@@ -100,8 +100,8 @@ send_to(const char *path, const char *text, uint64_t patience)
 }
 
 /* A line a variable; one that a text brings in would be another. */
-static int __attribute__((format(printf, 3, 4)))
-tell(const struct notify *notify, uint64_t patience, const char *format, ...)
+static int __attribute__((format(printf, 2, 3)))
+tell(const struct notify *notify, const char *format, ...)
 {
 	va_list arguments;
 	char *text;
@@ -114,47 +114,47 @@ tell(const struct notify *notify, uint64_t patience, const char *format, ...)
 	va_end(arguments);
 	if (result < 0)
 		return -1;
-	result = send_to(notify->socket, text, patience);
+	result = send_to(notify->socket, text);
 	free(text);
 	return result;
 }
 
 int
-notify_ready(const struct notify *notify, const char *text, uint64_t patience)
+notify_ready(const struct notify *notify, const char *text)
 {
 	/* the process that was started, and is waited for, may be gone: --detach */
-	return tell(notify, patience, "READY=1\nMAINPID=%ld\nSTATUS=%.*s", (long)getpid(),
+	return tell(notify, "READY=1\nMAINPID=%ld\nSTATUS=%.*s", (long)getpid(),
 	    (int)strcspn(text, "\n"), text);
 }
 
 int
 notify_extend(const struct notify *notify, uint64_t time)
 {
-	return tell(notify, 0, "EXTEND_TIMEOUT_USEC=%llu", (unsigned long long)time / 1000);
+	return tell(notify, "EXTEND_TIMEOUT_USEC=%llu", (unsigned long long)time / 1000);
 }
 
 int
 notify_status(const struct notify *notify, const char *text)
 {
-	return tell(notify, 0, "STATUS=%.*s", (int)strcspn(text, "\n"), text);
+	return tell(notify, "STATUS=%.*s", (int)strcspn(text, "\n"), text);
 }
 
 int
 notify_alive(const struct notify *notify)
 {
-	return tell(notify, 0, "WATCHDOG=1");
+	return tell(notify, "WATCHDOG=1");
 }
 
 int
 notify_stopping(const struct notify *notify)
 {
-	return tell(notify, 0, "STOPPING=1");
+	return tell(notify, "STOPPING=1");
 }
 
 int
 notify_reloading(const struct notify *notify)
 {
 	/* Type=notify-reload asks for the time */
-	return tell(notify, 0, "RELOADING=1\nMONOTONIC_USEC=%llu",
+	return tell(notify, "RELOADING=1\nMONOTONIC_USEC=%llu",
 	    (unsigned long long)stop_now() / 1000);
 }

@@ -27,11 +27,11 @@ void notify_end(struct notify *notify);
 bool notify_heard(const struct notify *notify);
 
 /*
- * Each returns 0, also where nobody listens, or -1 with errno. TEXT is what the manager shows of
- * us. They do not wait for a manager that is busy, EAGAIN, but the first does for PATIENCE ns: it
- * ends a start, or a reload, which never ends where it is lost.
+ * Each returns 0, also where nobody listens, or -1 with errno. They do not wait for a manager that
+ * is busy: EAGAIN. TEXT is what the manager shows of us. The first ends a start, or a reload, which
+ * never ends where it is lost: it is to be tried again.
  */
-int notify_ready(const struct notify *notify, const char *text, uint64_t patience);
+int notify_ready(const struct notify *notify, const char *text);
 int notify_status(const struct notify *notify, const char *text);
 int notify_alive(const struct notify *notify);
 int notify_stopping(const struct notify *notify);

@@ -12,8 +12,6 @@
 #include "status.h"
 #include "stop.h"
 
-#define PATIENCE 5000000000ULL /* ns, for a service manager that is busy */
-
 /* A terminal that goes away ends what runs in it; what has none may use the signal. */
 static int
 divert(struct service *service)
@@ -117,9 +115,9 @@ service_begin(struct service *service, const struct service_options *options, in
 }
 
 void
-service_tell_ready(struct service *service, const char *text, uint64_t patience)
+service_tell_ready(struct service *service, const char *text)
 {
-	bool unheard = notify_ready(&service->notify, text, patience) < 0;
+	bool unheard = notify_ready(&service->notify, text) < 0;
 
 	if (unheard && !service->unheard)
 		journal_tell(LOG_ERR,
@@ -140,7 +138,7 @@ service_ready(struct service *service, const char *text, int status)
 		if (detach_tell(&service->detach, status) < 0)
 			return -1;
 	}
-	service_tell_ready(service, text, PATIENCE);
+	service_tell_ready(service, text);
 	return 0;
 }
 

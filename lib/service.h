@@ -44,8 +44,8 @@ bool service_begin(struct service *service, const struct service_options *option
  */
 int service_ready(struct service *service, const char *text, int status);
 
-/* The same of a reload, or once more where unheard: waits PATIENCE ns for the service manager. */
-void service_tell_ready(struct service *service, const char *text, uint64_t patience);
+/* The same to the service manager alone: of a reload, or once more where it is unheard. */
+void service_tell_ready(struct service *service, const char *text);
 
 /* From now on the signals that end us come by service->signals, too. -1 with errno. */
 int service_divert_ends(struct service *service);

@@ -17,7 +17,7 @@
 #include "stop.h"
 
 #define LOOK   100000000ULL   /* ns between looks at what cannot be waited for */
-#define REMIND 1000000000ULL  /* between tries to reach the manager */
+#define REMIND 200000000ULL   /* between tries to reach the manager */
 #define EXTEND 10000000000ULL /* between requests for more time, of which each asks for */
 #define MORE   60000000000ULL
 
@@ -181,7 +181,7 @@ tell_manager(struct vigil *vigil)
 	}
 	if (vigil->begun && !vigil->reload && service->unheard && now >= vigil->reminded) {
 		holding_words(vigil->holding, words);
-		service_tell_ready(service, words, 0);
+		service_tell_ready(service, words);
 		vigil->reminded = now + REMIND;
 	}
 }
@@ -221,7 +221,7 @@ reload(struct vigil *vigil)
 	vigil->reload = false;
 	gather(vigil);
 	holding_words(vigil->holding, words);
-	service_tell_ready(service, words, 0);
+	service_tell_ready(service, words);
 	return result;
 }
 
