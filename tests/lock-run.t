@@ -103,6 +103,12 @@ has_now() {
 	[ "$(asked_now "$1")" = "$2" ]
 }
 
+# with_sigint COMMAND...: which a shell has ignored for what it starts in the background
+with_sigint() {
+	# shellcheck disable=SC2016 # perl's
+	exec perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' "$@"
+}
+
 # fill: the pipe that standard output is, to the last byte
 fill() {
 	perl -e 'use Fcntl;
@@ -166,7 +172,8 @@ like "so is a file that is missing" "$status:$err" "2:lock: missing: *"
 run timeout 20 "$lock" --detach --pidfile=pid missing a
 is "or one of several" "$status:$err" "1:lock: missing: No such file or directory"
 run timeout 20 "$lock" --status=pid -f kv
-is "what is pinned in part is told so" "$status:$(value pinned_bytes)" "1:$asked"
+is "what is pinned in part is told so" "$status:$(value state) $(value pinned_bytes):$(value state 2) $(value pinned_bytes 2)" \
+	"1:partial :pinned $asked"
 end pid
 run timeout 20 "$lock" --detach --for=0.3 --pidfile=pid -o report -f kv a
 ok "--for ends it by itself" until_true test ! -e pid
@@ -204,8 +211,7 @@ else
 fi
 mkfifo names
 for signal in KILL TERM INT; do
-	# a shell has SIGINT ignored for what it starts in the background
-	perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' "$lock" --detach --pidfile=pid -T names >/dev/null 2>&1 &
+	with_sigint "$lock" --detach --pidfile=pid -T names >/dev/null 2>&1 &
 	caller=$!
 	until_true in_file . pid
 	pid=$(cat pid)
@@ -342,7 +348,8 @@ like "one that hangs is not waited for" "$status:$out:$err" "3::lock: pid: proce
 # somebody connects and says nothing, or goes away
 perl -MSocket -e '
 	$| = 1;
-	socket(my $fd, AF_UNIX, SOCK_SEQPACKET, 0) && connect($fd, pack_sockaddr_un("pid.sock")) or die;
+	socket(my $fd, AF_UNIX, SOCK_SEQPACKET, 0) or die;
+	connect($fd, pack_sockaddr_un("pid.sock")) or die;
 	print "connected\n";
 	sleep 1000' >silent &
 silent=$!
@@ -366,7 +373,8 @@ start --pidfile=pid a
 mv pid.sock aside
 perl -MSocket -e '
 	$| = 1;
-	socket(my $fd, AF_UNIX, SOCK_SEQPACKET, 0) && bind($fd, pack_sockaddr_un("pid.sock")) && listen($fd, 9) or die;
+	socket(my $fd, AF_UNIX, SOCK_SEQPACKET, 0) or die;
+	bind($fd, pack_sockaddr_un("pid.sock")) && listen($fd, 9) or die;
 	print "listening\n";
 	sleep 1000' >other &
 other=$!
@@ -596,7 +604,7 @@ END
 : >said
 if command -v script >/dev/null; then
 	mkfifo keys
-	script -qec "$lock --pidfile=pid a -- sh counts >said 2>err" /dev/null <keys >/dev/null 2>&1 &
+	with_sigint script -qec "$lock --pidfile=pid a -- sh counts >said 2>err" /dev/null <keys >/dev/null 2>&1 &
 	terminal=$!
 	pids="$pids $terminal"
 	exec 6>keys

@@ -153,6 +153,7 @@ test_budget(void)
 	errno = 0;
 	ok(budget_allow(&budget, &share, &bytes) == -1 && errno == ENODATA,
 	    "and a share of it too");
+	budget_free(&budget);
 }
 
 static const char v1_mounts[] =
