@@ -233,6 +233,7 @@ main(int argc, char **argv)
 			.count = operands.count,
 			.max = opt.max,
 			.quiet_time = opt.quiet_time,
+			.dry_run = opt.dry_run,
 			.notify = &run.service.notify,
 			.breathe = vigil_breathe,
 			.argument = &run.vigil,

@@ -42,16 +42,27 @@ wait_a_moment(struct aside *aside)
 }
 
 static bool
-wait_for(struct aside *aside)
+go_on(struct aside *aside, bool (*breathe)(void *argument), void *argument)
+{
+	bool wanted;
+
+	pthread_mutex_unlock(&aside->lock);
+	wanted = !breathe || breathe(argument);
+	pthread_mutex_lock(&aside->lock);
+	return wanted && !stop_asked();
+}
+
+static bool
+wait_for(struct aside *aside, bool (*breathe)(void *argument), void *argument)
 {
 	uint64_t deadline = UINT64_MAX;
 	bool done;
 
 	pthread_mutex_lock(&aside->lock);
 	while (!aside->done && stop_now() < deadline) {
-		if (deadline == UINT64_MAX && stop_asked())
-			deadline = stop_now() + PATIENCE;
 		wait_a_moment(aside);
+		if (!aside->done && deadline == UINT64_MAX && !go_on(aside, breathe, argument))
+			deadline = stop_now() + PATIENCE;
 	}
 	done = aside->done;
 	pthread_mutex_unlock(&aside->lock);
@@ -80,6 +91,13 @@ start(struct aside *aside, pthread_t *started)
 bool
 aside_run(void (*work)(void *argument), void *argument)
 {
+	return aside_run_with(work, argument, NULL, NULL);
+}
+
+bool
+aside_run_with(void (*work)(void *argument), void *argument, bool (*breathe)(void *argument),
+    void *breathe_argument)
+{
 	struct aside *aside = calloc(1, sizeof *aside);
 	pthread_t started;
 
@@ -90,7 +108,7 @@ aside_run(void (*work)(void *argument), void *argument)
 		work(argument); /* rather than not at all */
 		return true;
 	}
-	if (!wait_for(aside)) {
+	if (!wait_for(aside, breathe, breathe_argument)) {
 		pthread_detach(started);
 		return false;
 	}

@@ -11,4 +11,9 @@
  */
 bool aside_run(void (*work)(void *argument), void *argument);
 
+/* As aside_run; meanwhile BREATHE is called, with a pointer of its own, each tenth of a second at
+ * least: false is as good as a stop. */
+bool aside_run_with(void (*work)(void *argument), void *argument, bool (*breathe)(void *argument),
+    void *breathe_argument);
+
 #endif

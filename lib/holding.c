@@ -47,8 +47,9 @@ breathe(void *argument)
 static void
 drop(struct keeper *keeper)
 {
-	if (keeper)
-		keeper_end(keeper);
+	if (!keeper || keeper->hung)
+		return; /* a thread that hangs may come back to it */
+	keeper_end(keeper);
 	free(keeper);
 }
 
@@ -63,6 +64,7 @@ survey(struct holding *holding)
 			.select = holding->select,
 			.operands = holding->operands,
 			.count = holding->count,
+			.dry_run = holding->dry_run,
 			.complain = complain,
 			.event = tell,
 			.breathe = breathe,

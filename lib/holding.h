@@ -23,6 +23,7 @@ struct holding {
 	size_t count;
 	const char *list; /* as it was named; NULL: none */
 	struct num_share max;
+	bool dry_run;                /* nothing will be pinned */
 	uint64_t quiet_time;         /* ns */
 	const struct notify *notify; /* is told of each event */
 

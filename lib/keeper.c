@@ -2,13 +2,17 @@
 #include "keeper.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "lookout.h"
 #include "pinning.h"
 #include "refresh.h"
+#include "relief.h"
 #include "stop.h"
 
 #define BREATH 50000000ULL /* ns between two, at least */
@@ -16,13 +20,12 @@
 /* A tend takes no longer than that, but for one file. */
 #define TURN 50000000ULL /* ns */
 
-/* As for looks: with all else a second is enough, and it takes no more than a fiftieth. */
-#define CHECK_EVERY 400000000ULL
-#define CHECK_SHARE 50
-
 int
 keeper_begin(struct keeper *keeper, const char *list)
 {
+	/* a capability of the program's file makes our own /proc/self somebody else's: what is
+	 * pinned could not be measured */
+	prctl(PR_SET_DUMPABLE, 1);
 	pthread_mutex_init(&keeper->lock, NULL);
 	keeper->holds_count = keeper->count + (list != NULL);
 	keeper->holds = calloc(keeper->holds_count, sizeof *keeper->holds);
@@ -48,18 +51,42 @@ keeper_begin(struct keeper *keeper, const char *list)
 	return 0;
 }
 
-bool
-keeper_breathe(struct keeper *keeper)
+static bool
+breathe(struct keeper *keeper)
 {
 	uint64_t now = stop_now();
 
-	if (stop_asked())
-		return false;
 	if (!keeper->breathe || now - keeper->breathed < BREATH)
 		return !keeper->enough;
 	keeper->breathed = now;
 	keeper->enough = !keeper->breathe(keeper->argument);
 	return !keeper->enough;
+}
+
+/* While a worker is waited for. */
+static void
+breathe_only(void *argument)
+{
+	breathe(argument);
+}
+
+bool
+keeper_attend(void *argument)
+{
+	struct keeper *keeper = argument;
+
+	if (keeper->valve.meminfo)
+		relief_tend(keeper, stop_now());
+	return breathe(keeper) && !stop_asked();
+}
+
+void
+keeper_give(struct keeper *keeper, uint64_t bytes)
+{
+	pthread_mutex_lock(&keeper->lock);
+	keeper->taken -= bytes;
+	pthread_mutex_unlock(&keeper->lock);
+	keeper->fill = 0; /* what was too much may not be now */
 }
 
 /* --- how it stands */
@@ -73,6 +100,8 @@ note_first(uint32_t number, uint64_t seen, void *argument)
 
 	keeper->holds[file->owner].pinned += seen - file->pinned;
 	file->pinned = seen;
+	if (seen < file->held)
+		lookout_changed(keeper, file->folder, file->name);
 }
 
 static void
@@ -91,12 +120,14 @@ note_change(uint32_t number, uint64_t seen, void *argument)
 static void
 set_states(struct keeper *keeper)
 {
+	keeper->partial = false;
 	for (size_t i = 0; i < keeper->holds_count; i++) {
 		struct hold *hold = &keeper->holds[i];
 
 		hold->state = "pinned";
 		if (hold->failed || hold->pinned != hold->asked)
 			hold->state = "partial";
+		keeper->partial |= hold->failed > 0;
 	}
 }
 
@@ -115,35 +146,75 @@ pin_all(struct keeper *keeper)
 		struct hold *hold = &keeper->holds[i];
 
 		before[i] = *hold;
-		hold->files = hold->asked = 0;
+		hold->files = hold->failed = hold->asked = 0;
 		hold->pinned = hold->lost = hold->released = hold->repinned = 0;
 	}
+	relief_tend(keeper, stop_now());
 	result = pinning_all(keeper);
 	for (size_t i = 0; stop_asked() && i < keeper->holds_count; i++) {
 		keeper->holds[i].files = before[i].files;
+		keeper->holds[i].failed += before[i].failed;
 		keeper->holds[i].asked = before[i].asked;
 	}
 	free(before);
 	return result;
 }
 
+/* What has failed so far only for want of processes, or in a mapping of its own. */
+static void
+pin_rest(struct keeper *keeper)
+{
+	while (keeper->wanting && keeper_attend(keeper) && relief_fill(keeper, stop_now() + TURN))
+		continue;
+}
+
+static void
+tell_withheld(struct keeper *keeper)
+{
+	char *text;
+
+	if (!keeper->withheld ||
+	    asprintf(&text, "not all is pinned yet: memory is tight: %s",
+		valve_why(&keeper->valve)) < 0)
+		return;
+	keeper->event(text, keeper->argument);
+	free(text);
+}
+
+/* Before the first report mlock's word is checked. */
+static void
+measure_first(struct keeper *keeper)
+{
+	keeper->unmeasured = shares_measure(&keeper->shares, note_first, keeper) < 0;
+	if (keeper->unmeasured)
+		keeper->complain("/proc/self/pagemap",
+		    "cannot be read: what is pinned, and what of it is lost, is not known");
+	keeper->checked = lookout_after(stop_now(), 0);
+}
+
 int
 keeper_pin(struct keeper *keeper)
 {
-	if (shares_begin(&keeper->shares, keeper->files, keeper->news) < 0 ||
+	keeper->shares.news = keeper->news;
+	keeper->shares.breathe = breathe_only;
+	keeper->shares.argument = keeper;
+	if (shares_begin(&keeper->shares, keeper->files) < 0 ||
 	    valve_begin(&keeper->valve, "", keeper->quiet_time, stop_now()) < 0 ||
 	    pin_all(keeper) < 0)
 		return -1;
-	keeper->unmeasured = shares_measure(&keeper->shares, note_first, keeper) < 0;
+	if (!keeper->hung) {
+		pin_rest(keeper);
+		tell_withheld(keeper);
+		measure_first(keeper);
+	}
 	set_states(keeper);
 	for (size_t i = 0; i < keeper->holds_count; i++) {
 		struct hold *hold = &keeper->holds[i];
 
-		if (hold->state[0] == 'p' && hold->state[1] == 'a')
-			keeper->partial = true;
+		keeper->partial |= strcmp(hold->state, "partial") == 0;
 		hold->unmeasured = keeper->unmeasured;
 	}
-	keeper->tending = true;
+	keeper->tending = !keeper->hung;
 	return 0;
 }
 
@@ -161,13 +232,32 @@ keeper_holds(const struct keeper *keeper)
 static void
 measure(struct keeper *keeper)
 {
-	uint64_t start = lookout_spent(), took;
+	uint64_t start = shares_spent(&keeper->shares);
 
 	if (!keeper->unmeasured)
 		shares_measure(&keeper->shares, note_change, keeper);
-	took = stop_now() - start;
-	keeper->checked = start +
-	    (took * CHECK_SHARE > CHECK_EVERY ? took * CHECK_SHARE : CHECK_EVERY);
+	keeper->checked = lookout_after(stop_now(), shares_spent(&keeper->shares) - start);
+}
+
+/* All that a worker held has gone. */
+static uint64_t
+lose_share(struct keeper *keeper, uint32_t share)
+{
+	uint64_t files = 0;
+
+	for (uint32_t i = 0; i < keeper->roster.file_count; i++) {
+		struct roster_file *file = &keeper->roster.files[i];
+
+		if (!file->name || file->place.share != share)
+			continue;
+		files++;
+		ledger_set(&keeper->ledger, &keeper->roster, i, 0, LEDGER_LOST);
+		keeper_give(keeper, file->held);
+		file->held = 0;
+		file->place = SHARE_NOWHERE;
+		keeper->wanting = true;
+	}
+	return files;
 }
 
 /* A worker that has died has let go of all it held. */
@@ -175,52 +265,15 @@ static void
 reap(struct keeper *keeper)
 {
 	uint32_t share;
+	bool killed;
 
-	while ((share = shares_reap(&keeper->shares)) != UINT32_MAX) {
-		uint64_t files = 0;
-
-		for (uint32_t i = 0; i < keeper->roster.file_count; i++) {
-			struct roster_file *file = &keeper->roster.files[i];
-
-			if (!file->name || file->place.share != share)
-				continue;
-			files++;
-			ledger_set(&keeper->ledger, &keeper->roster, i, 0, LEDGER_LOST);
-			keeper->taken -= file->held;
-			file->held = 0;
-			file->place = SHARE_NOWHERE;
-			lookout_changed(keeper, file->folder, file->name);
-		}
-		if (files)
+	while ((share = shares_reap(&keeper->shares, &killed)) != UINT32_MAX) {
+		/* what the kernel has killed it for is not pinned again at once */
+		if (killed && valve_killed(&keeper->valve, stop_now()))
+			relief_withhold(keeper);
+		if (lose_share(keeper, share))
 			keeper->event("a worker process has died, and let go of what it held",
 			    keeper->argument);
-	}
-}
-
-static uint64_t
-pinned_bytes(const struct keeper *keeper)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < keeper->holds_count; i++)
-		sum += keeper->holds[i].pinned;
-	return sum;
-}
-
-static void
-work_valve(struct keeper *keeper, uint64_t now)
-{
-	uint64_t bytes;
-
-	if (now < keeper->valve.next)
-		return;
-	bytes = valve_release(&keeper->valve, now, pinned_bytes(keeper));
-	if (bytes) {
-		refresh_release(keeper, bytes);
-		ledger_tell(&keeper->ledger, valve_why(&keeper->valve), keeper->event,
-		    keeper->argument);
-	} else if (keeper->withheld && (bytes = valve_repin(&keeper->valve, now)) > 0) {
-		keeper->withheld = refresh_repin(keeper, bytes);
 	}
 }
 
@@ -231,14 +284,14 @@ refresh(struct keeper *keeper, uint64_t end)
 	uint32_t folder;
 	char *name;
 
-	while (stop_now() < end && keeper_breathe(keeper)) {
-		name = lookout_next(keeper, &folder);
+	while (stop_now() < end && keeper_attend(keeper) && !keeper->hung) {
+		name = queue_next(&keeper->queue, &keeper->roster, &folder);
 		if (!name)
 			return false;
 		refresh_name(keeper, folder, name);
 		free(name);
 	}
-	return true;
+	return !queue_is_empty(&keeper->queue);
 }
 
 static uint64_t
@@ -247,31 +300,35 @@ least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+static uint64_t
+next_due(const struct keeper *keeper)
+{
+	uint64_t due = least(least(keeper->heard, keeper->looked),
+	    least(keeper->checked, keeper->valve.next));
+
+	return keeper->wanting ? least(due, keeper->fill) : due;
+}
+
 uint64_t
 keeper_tend(struct keeper *keeper)
 {
 	uint64_t now = stop_now();
-	bool left;
+	bool left = false;
 
-	if (!keeper->tending || keeper->released)
+	if (!keeper->tending || keeper->released || keeper->hung)
 		return UINT64_MAX;
-	work_valve(keeper, now);
+	relief_tend(keeper, now);
 	reap(keeper);
 	lookout_tend(keeper, now);
-	/* what was lost is seen before it is pinned again */
-	if (keeper->changed_next < keeper->changed_count || now >= keeper->checked)
+	if (!keeper->hung && now >= keeper->checked)
 		measure(keeper);
-	if (keeper->changed_next < keeper->changed_count) {
+	if (!keeper->hung)
 		left = refresh(keeper, stop_now() + TURN);
-		measure(keeper);
-	} else
-		left = false;
+	if (!keeper->hung && keeper->wanting && stop_now() >= keeper->fill)
+		left |= relief_fill(keeper, stop_now() + TURN);
 	ledger_tell(&keeper->ledger, NULL, keeper->event, keeper->argument);
 	set_states(keeper);
-	if (left)
-		return now;
-	return least(least(keeper->heard, keeper->looked),
-	    least(keeper->checked, keeper->valve.next));
+	return left || !queue_is_empty(&keeper->queue) ? now : next_due(keeper);
 }
 
 int
@@ -288,10 +345,13 @@ keeper_release(struct keeper *keeper)
 	if (keeper->released)
 		return;
 	keeper->released = true;
-	if (keeper->tending && !keeper->unmeasured)
-		shares_measure(&keeper->shares, note_change, keeper);
-	shares_release(&keeper->shares);
-	links_free(&keeper->seen);
+	/* else it ends with the process, which is about to */
+	if (!keeper->hung) {
+		if (keeper->tending && !keeper->unmeasured)
+			shares_measure(&keeper->shares, note_change, keeper);
+		shares_release(&keeper->shares);
+		links_free(&keeper->seen);
+	}
 	for (size_t i = 0; i < keeper->holds_count; i++) {
 		struct hold *hold = &keeper->holds[i];
 
@@ -304,12 +364,9 @@ keeper_release(struct keeper *keeper)
 void
 keeper_end(struct keeper *keeper)
 {
-	uint32_t folder;
-	char *name;
-
-	while ((name = lookout_next(keeper, &folder)))
-		free(name);
-	free(keeper->changed);
+	if (keeper->hung)
+		return;
+	queue_free(&keeper->queue);
 	for (int i = 0; i < LEDGER_KINDS; i++)
 		free(keeper->ledger.sums[i].path);
 	roster_free(&keeper->roster);

@@ -11,6 +11,7 @@
 #include "ledger.h"
 #include "links.h"
 #include "notice.h"
+#include "queue.h"
 #include "roster.h"
 #include "select.h"
 #include "share.h"
@@ -40,13 +41,14 @@ struct keeper {
 	bool (*breathe)(void *argument);
 	void *argument;
 
+	bool dry_run;        /* nothing will be pinned: only the first pass */
 	uint64_t quiet_time; /* ns without pressure until what was given back is pinned again */
 
 	/* What there is to know: one hold an operand, and one for the list. */
 	struct hold *holds;
 	size_t holds_count;
 	uint64_t asked; /* bytes, of all, at first; HOLD_UNKNOWN: more than 64 bits hold */
-	bool partial;   /* something could not be opened, or pinned */
+	bool partial;   /* something could not be opened, or pinned, and cannot now */
 
 	/* the keeper's own */
 	pthread_mutex_t lock; /* of the next two, while files are pinned */
@@ -55,19 +57,21 @@ struct keeper {
 	uint64_t missing, files;
 	struct notice notice;
 	struct roster roster;
+	struct queue queue; /* names to be opened again */
 	struct shares shares;
 	struct valve valve;
 	struct ledger ledger;
-	struct keeper_name {
-		uint32_t folder;
-		char *name;
-	} * changed; /* to be opened again, from next on */
-	size_t changed_count, changed_size, changed_next;
 	uint64_t heard, checked, looked; /* when each is due */
+	uint64_t fill;                   /* when what is not held is tried again */
+	uint64_t inspect;                /* before that, no large file is measured by itself */
 	uint64_t breathed;               /* when it was let breathe */
 	bool enough;                     /* its last word was false */
+	uint32_t round;                  /* of files that are looked at in turn */
 	int news;                        /* the descriptor */
-	bool maps_told, watch_told, unmeasured, tending, withheld, released;
+	bool wanting;                    /* some files are not held as a whole, or failed */
+	bool withheld; /* since memory was tight: they wait until it has not been for a while */
+	bool hung;     /* a thread does, and may come back: nothing is freed any more */
+	bool maps_told, watch_told, full_told, unmeasured, tending, released;
 };
 
 /* Makes the holds, LIST naming what select->files_from reads; -1 with ENOMEM. */
@@ -88,7 +92,7 @@ int keeper_pin(struct keeper *keeper);
 
 /*
  * What is due now, of keeping it true and of giving memory back; between keeper_pin and
- * keeper_release. Never takes long. Returns when (stop_now) it is to be called again at the
+ * keeper_release. Takes a moment, or breathes. Returns when (stop_now) it is to be called again at the
  * latest; UINT64_MAX: never. The holds are up to date then.
  */
 uint64_t keeper_tend(struct keeper *keeper);
@@ -99,8 +103,12 @@ int keeper_fd(const struct keeper *keeper);
 /* Measures again, for lost, then lets go of everything; once only. */
 void keeper_release(struct keeper *keeper);
 
-/* For what works for the keeper, in the caller's thread, as often as it likes: whether to go on. */
-bool keeper_breathe(struct keeper *keeper);
+/* For what works for the keeper (ARGUMENT), in the caller's thread, as often as it likes: gives
+ * memory back where that is due, and lets the caller breathe; whether to go on. */
+bool keeper_attend(void *argument);
+
+/* Bytes that are held no more; of those that are now, the negative. */
+void keeper_give(struct keeper *keeper, uint64_t bytes);
 
 /* Frees the holds. */
 void keeper_end(struct keeper *keeper);

@@ -41,12 +41,26 @@ ledger_set(struct ledger *ledger, struct roster *roster, uint32_t number, uint64
 }
 
 void
+ledger_count(struct ledger *ledger, struct roster *roster, uint32_t number, bool counted)
+{
+	struct roster_file *file = &roster->files[number];
+
+	if (counted != file->counted)
+		ledger->holds[file->owner].files += counted ? 1 : UINT64_MAX;
+	file->counted = counted;
+}
+
+void
 ledger_fail(struct ledger *ledger, struct roster *roster, uint32_t number, bool failed)
 {
 	struct roster_file *file = &roster->files[number];
 
 	if (failed != file->failed)
 		ledger->holds[file->owner].failed += failed ? 1 : UINT64_MAX;
+	if (file->failed && !failed) {
+		file->said = file->crowded = false;
+		file->pause = 0;
+	}
 	file->failed = failed;
 }
 

@@ -33,7 +33,10 @@ struct ledger {
 void ledger_set(struct ledger *ledger, struct roster *roster, uint32_t number, uint64_t pinned,
     enum ledger_what what);
 
-/* Whether it cannot be pinned. */
+/* It is one of its operand's files, or is none any more. */
+void ledger_count(struct ledger *ledger, struct roster *roster, uint32_t number, bool counted);
+
+/* Whether it cannot be pinned as a whole. */
 void ledger_fail(struct ledger *ledger, struct roster *roster, uint32_t number, bool failed);
 
 /* LENGTH bytes of it shall be pinned from now on. */

@@ -18,18 +18,18 @@
 static char *
 compose(int priority, const char *tag, const char *text, size_t *length)
 {
+	static const char *const months[] = { "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul",
+		"Aug", "Sep", "Oct", "Nov", "Dec" };
 	time_t now = time(NULL);
 	struct tm local;
-	char stamp[32];
 	char *datagram = NULL;
 	FILE *stream = open_memstream(&datagram, length);
 
 	if (!stream)
 		return NULL;
 	localtime_r(&now, &local);
-	/* not in anybody's locale: no tool sets one */
-	strftime(stamp, sizeof stamp, "%b %e %H:%M:%S", &local);
-	fprintf(stream, "<%d>%s %s: ", LOG_USER | priority, stamp, tag);
+	fprintf(stream, "<%d>%s %2d %02d:%02d:%02d %s: ", LOG_USER | priority, months[local.tm_mon],
+	    local.tm_mday, local.tm_hour, local.tm_min, local.tm_sec, tag);
 	esc_terminal(stream, text);
 	if (fclose(stream) == 0)
 		return datagram;

@@ -11,15 +11,26 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "aside.h"
 #include "device.h"
 #include "stop.h"
 
 #define PAUSE 100000000ULL /* ns: what happens meanwhile is heard together */
+#define TICK  20000000ULL  /* ns: a file system's clock stands still for less */
+#define ROUND 256          /* files of which nobody tells all: looked at in turn, at a time */
+#define TRIES 16           /* watches that failed, tried again at a time */
 
-#define MOST_NAMES 65536 /* that wait; of more, it is simpler to look at everything */
+uint64_t
+lookout_after(uint64_t now, uint64_t took)
+{
+	return now + (took * LOOKOUT_SHARE > LOOKOUT_EVERY ? took * LOOKOUT_SHARE : LOOKOUT_EVERY);
+}
 
-/* Looks take a fiftieth of the time, however much there is to look at. */
-#define SHARE 50
+static uint64_t
+nanoseconds(const struct timespec *time)
+{
+	return (uint64_t)time->tv_sec * 1000000000ULL + (uint64_t)time->tv_nsec;
+}
 
 uint64_t
 lookout_spent(void)
@@ -27,13 +38,16 @@ lookout_spent(void)
 	struct timespec spent;
 
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);
-	return lookout_time(&spent);
+	return nanoseconds(&spent);
 }
 
 uint64_t
 lookout_time(const struct timespec *time)
 {
-	return (uint64_t)time->tv_sec * 1000000000ULL + (uint64_t)time->tv_nsec;
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return nanoseconds(&now) - nanoseconds(time) < TICK ? 0 : nanoseconds(time);
 }
 
 /* Changes made by other machines are no events of this one. */
@@ -60,28 +74,39 @@ remember(struct roster_folder *folder, const struct stat *status)
 }
 
 static void
-complain_once(struct keeper *keeper, const char *path)
+complain_once(struct keeper *keeper, const char *path, int error)
 {
-	if (!keeper->watch_told)
+	bool *told = error == ENOSPC ? &keeper->full_told : &keeper->watch_told;
+
+	if (!*told)
 		keeper->complain(path,
-		    errno == ENOSPC ? "not watched, nor are others: it is looked at now and then, "
+		    error == ENOSPC ? "not watched, nor are others: it is looked at now and then, "
 				      "raise fs.inotify.max_user_watches (sysctl)"
 				    : "not watched: it is looked at now and then");
-	keeper->watch_told = true;
+	*told = true;
 }
 
-/* The watch comes first: what changes after the look is told. */
 static void
 watch(struct keeper *keeper, uint32_t number)
 {
 	const char *path = keeper->roster.folders[number].path;
-	struct stat status;
-	int watch = tells_all(path) ? notice_watch(&keeper->notice, path) : -1;
+	bool mute = !tells_all(path);
+	int watch = mute ? -1 : notice_watch(&keeper->notice, path);
 
-	if (watch < 0 && errno != ENOENT && errno != ENOTDIR)
-		complain_once(keeper, path);
+	if (watch < 0 && (mute || (errno != ENOENT && errno != ENOTDIR)))
+		complain_once(keeper, path, mute ? 0 : errno);
+	keeper->roster.folders[number].mute = mute;
 	roster_watch(&keeper->roster, number, watch);
-	if (stat(path, &status) == 0)
+}
+
+/* The watch comes first: what changes after the look is told. */
+static void
+watch_new(struct keeper *keeper, uint32_t number)
+{
+	struct stat status;
+
+	watch(keeper, number);
+	if (stat(keeper->roster.folders[number].path, &status) == 0)
 		remember(&keeper->roster.folders[number], &status);
 }
 
@@ -100,37 +125,32 @@ unwatch(struct keeper *keeper, uint32_t number)
 uint32_t
 lookout_folder(struct keeper *keeper, const char *path, size_t length)
 {
-	size_t known = keeper->roster.folder_count;
-	uint32_t number = roster_folder(&keeper->roster, path, length, true);
+	uint32_t number = roster_folder(&keeper->roster, path, length, false);
 
-	if (number != ROSTER_NONE && keeper->roster.folder_count > known)
-		watch(keeper, number);
+	if (number != ROSTER_NONE)
+		return number;
+	number = roster_folder(&keeper->roster, path, length, true);
+	if (number != ROSTER_NONE && !keeper->dry_run)
+		watch_new(keeper, number);
 	return number;
 }
 
 void
-lookout_own(struct keeper *keeper, const char *path, uint32_t owner, bool root)
+lookout_own(struct keeper *keeper, const char *path, uint32_t owner, bool root, bool last)
 {
 	uint32_t number = lookout_folder(keeper, path, strlen(path));
-	struct roster_folder *folder = &keeper->roster.folders[number];
+	struct roster_folder *folder;
 
 	if (number == ROSTER_NONE)
 		return;
-	if (folder->owner == ROSTER_NONE)
-		folder->owner = owner;
+	folder = &keeper->roster.folders[number];
 	folder->root |= root;
-}
-
-void
-lookout_new_folder(struct keeper *keeper, const char *path, uint32_t owner)
-{
-	uint32_t number;
-
-	lookout_own(keeper, path, owner, false);
-	number = roster_folder(&keeper->roster, path, strlen(path), false);
-	if (number == ROSTER_NONE)
+	if (folder->owner != ROSTER_NONE)
 		return;
-	keeper->roster.folders[number].stale = true;
+	folder->owner = owner;
+	if (!last)
+		return;
+	folder->stale = true;
 	keeper->looked = 0;
 }
 
@@ -142,64 +162,31 @@ lookout_all(struct keeper *keeper)
 	keeper->looked = 0;
 }
 
+/* Whether a name that is new shall be opened, be it a file or a folder. */
 static bool
-make_room(struct keeper *keeper)
+is_wanted(const struct keeper *keeper, uint32_t number, const char *name)
 {
-	size_t size = keeper->changed_size ? 2 * keeper->changed_size : 64;
-	struct keeper_name *names;
+	const struct roster_folder *folder = &keeper->roster.folders[number];
+	char *path = folder->owner == ROSTER_NONE ? NULL
+						  : roster_join(&keeper->roster, number, name);
+	bool wanted = path &&
+	    (select_admits(keeper->select, path, name) ||
+		!select_prunes(keeper->select, path, name));
 
-	if (keeper->changed_next == keeper->changed_count)
-		keeper->changed_next = keeper->changed_count = 0;
-	if (keeper->changed_count < keeper->changed_size)
-		return true;
-	names = realloc(keeper->changed, size * sizeof *names);
-	if (!names)
-		return false;
-	keeper->changed = names;
-	keeper->changed_size = size;
-	return true;
+	free(path);
+	return wanted;
 }
 
 void
 lookout_changed(struct keeper *keeper, uint32_t folder, const char *name)
 {
-	uint32_t number = roster_find(&keeper->roster, folder, name);
-	struct roster_file *file = number == ROSTER_NONE ? NULL : &keeper->roster.files[number];
-	const struct keeper_name *last = keeper->changed_count > keeper->changed_next
-	    ? &keeper->changed[keeper->changed_count - 1]
-	    : NULL;
-	struct keeper_name *next;
-
-	if (file ? file->dirty : keeper->roster.folders[folder].owner == ROSTER_NONE)
+	if (roster_find(&keeper->roster, folder, name) == ROSTER_NONE &&
+	    !is_wanted(keeper, folder, name))
 		return;
-	/* what is written to is told again and again */
-	if (last && last->folder == folder && strcmp(last->name, name) == 0)
+	if (queue_add(&keeper->queue, &keeper->roster, folder, name))
 		return;
-	next = make_room(keeper) ? &keeper->changed[keeper->changed_count] : NULL;
-	if (!next || asprintf(&next->name, "%s", name) < 0) {
-		lookout_all(keeper); /* later */
-		return;
-	}
-	next->folder = folder;
-	keeper->changed_count++;
-	if (file)
-		file->dirty = true;
-}
-
-char *
-lookout_next(struct keeper *keeper, uint32_t *folder)
-{
-	struct keeper_name *next;
-	uint32_t number;
-
-	if (keeper->changed_next == keeper->changed_count)
-		return NULL;
-	next = &keeper->changed[keeper->changed_next++];
-	*folder = next->folder;
-	number = roster_find(&keeper->roster, next->folder, next->name);
-	if (number != ROSTER_NONE)
-		keeper->roster.files[number].dirty = false;
-	return next->name;
+	keeper->roster.folders[folder].stale = true; /* later */
+	keeper->looked = 0;
 }
 
 /* For notice_read. */
@@ -211,11 +198,9 @@ happened(enum notice_what what, int watch_number, const char *name, void *argume
 	size_t at = 0;
 
 	keeper->heard = 0;
-	if (what == NOTICE_LOST || keeper->changed_count - keeper->changed_next > MOST_NAMES) {
+	if (what == NOTICE_LOST)
 		lookout_all(keeper);
-		return;
-	}
-	if (what == NOTICE_GONE)
+	else if (what == NOTICE_GONE)
 		keeper->looked = 0;
 	else
 		while ((folder = roster_watched(&keeper->roster, watch_number, &at)) != ROSTER_NONE)
@@ -242,6 +227,31 @@ hear(struct keeper *keeper, uint64_t now)
 		keeper->heard = now + PAUSE;
 }
 
+/* Whether what readdir(3) found may be one: a folder has its own rules, and the rest none. */
+static bool
+may_be_wanted(const struct keeper *keeper, uint32_t number, const struct dirent *entry)
+{
+	const struct select *select = keeper->select;
+	bool wanted = false;
+	char *path;
+
+	if (entry->d_type != DT_REG && entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN &&
+	    !(entry->d_type == DT_LNK && select->follow))
+		return false;
+	path = roster_join(&keeper->roster, number, entry->d_name);
+	if (path && entry->d_type == DT_REG)
+		wanted = select_admits(select, path, entry->d_name);
+	else if (path)
+		wanted = true;
+	/* a folder that is known is not new */
+	if (path && entry->d_type == DT_DIR)
+		wanted = !select_prunes(select, path, entry->d_name) &&
+		    roster_folder((struct roster *)&keeper->roster, path, strlen(path), false) ==
+			ROSTER_NONE;
+	free(path);
+	return wanted;
+}
+
 /* Names that are new in a folder. */
 static void
 list_new(struct keeper *keeper, uint32_t number)
@@ -249,9 +259,10 @@ list_new(struct keeper *keeper, uint32_t number)
 	DIR *folder = opendir(keeper->roster.folders[number].path);
 	const struct dirent *entry;
 
-	while (folder && (entry = readdir(folder)))
+	while (folder && !keeper->roster.folders[number].stale && (entry = readdir(folder)))
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-		    roster_find(&keeper->roster, number, entry->d_name) == ROSTER_NONE)
+		    roster_find(&keeper->roster, number, entry->d_name) == ROSTER_NONE &&
+		    may_be_wanted(keeper, number, entry))
 			lookout_changed(keeper, number, entry->d_name);
 	if (folder)
 		closedir(folder);
@@ -260,7 +271,7 @@ list_new(struct keeper *keeper, uint32_t number)
 /* Whether another folder is at its path by now, or none, or, where nobody tells, other names
  * are in it. */
 static void
-look_at_folder(struct keeper *keeper, uint32_t number)
+look_at_folder(struct keeper *keeper, uint32_t number, int *tries)
 {
 	struct roster_folder *folder = &keeper->roster.folders[number];
 	struct stat status = { 0 };
@@ -274,7 +285,12 @@ look_at_folder(struct keeper *keeper, uint32_t number)
 		if (there)
 			watch(keeper, number);
 		folder->stale = true;
-	} else if (there && folder->watch < 0 && folder->changed != lookout_time(&status.st_mtim)) {
+	} else if (there && folder->watch < 0 && !folder->mute && *tries > 0) {
+		--*tries;
+		watch(keeper, number);
+		folder->stale |= folder->watch >= 0;
+	}
+	if (there && folder->watch < 0 && folder->changed != lookout_time(&status.st_mtim)) {
 		remember(folder, &status);
 		folder->stale = true;
 	}
@@ -299,40 +315,76 @@ seems_same(struct keeper *keeper, uint32_t number)
 		    lookout_time(&status.st_ctim) == file->changed));
 }
 
-static void
-look(struct keeper *keeper)
+static bool
+is_due(struct keeper *keeper, uint32_t number)
 {
-	struct roster *roster = &keeper->roster;
+	const struct roster_file *file = &keeper->roster.files[number];
 
+	if (!file->name || file->dirty)
+		return false;
+	/* one that has got another name since may be written to by that */
+	return keeper->roster.folders[file->folder].stale ||
+	    ((file->look || number - keeper->round < ROUND) && !seems_same(keeper, number));
+}
+
+/* A folder that has gone, with all its files; nothing that waits is in it. */
+static void
+drop_gone(struct keeper *keeper)
+{
+	for (uint32_t i = 0; i < keeper->roster.folder_count; i++) {
+		const struct roster_folder *folder = &keeper->roster.folders[i];
+
+		if (!folder->path || folder->root || folder->files || folder->inode ||
+		    folder->stale)
+			continue;
+		unwatch(keeper, i);
+		roster_remove_folder(&keeper->roster, i);
+	}
+}
+
+/* Aside: a look may hang where a server is gone. */
+static void
+look(void *argument)
+{
+	struct keeper *keeper = argument;
+	struct roster *roster = &keeper->roster;
+	int tries = TRIES;
+
+	if (queue_is_empty(&keeper->queue))
+		drop_gone(keeper);
 	for (uint32_t i = 0; i < roster->folder_count; i++)
 		if (roster->folders[i].path)
-			look_at_folder(keeper, i);
-	for (uint32_t i = 0; i < roster->file_count; i++) {
-		const struct roster_file *file = &roster->files[i];
-
-		if (file->name &&
-		    (roster->folders[file->folder].stale || (file->look && !seems_same(keeper, i))))
-			lookout_changed(keeper, file->folder, file->name);
-	}
+			look_at_folder(keeper, i, &tries);
+	for (uint32_t i = 0; i < roster->file_count; i++)
+		if (is_due(keeper, i))
+			lookout_changed(keeper, roster->files[i].folder, roster->files[i].name);
+	keeper->round = keeper->round + ROUND < roster->file_count ? keeper->round + ROUND : 0;
 	for (uint32_t i = 0; i < roster->folder_count; i++) {
 		struct roster_folder *folder = &roster->folders[i];
+		bool lists = folder->path && folder->stale && folder->owner != ROSTER_NONE;
 
-		if (folder->path && folder->stale && folder->owner != ROSTER_NONE)
+		folder->stale = false; /* unless there is too much at once */
+		if (lists)
 			list_new(keeper, i);
-		folder->stale = false;
 	}
 }
 
 void
 lookout_tend(struct keeper *keeper, uint64_t now)
 {
-	uint64_t start = lookout_spent(), took;
+	uint64_t start;
 
 	if (now >= keeper->heard || keeper->heard == UINT64_MAX)
 		hear(keeper, now);
-	if (now < keeper->looked)
+	/* while many wait, a look would find the same ones */
+	if (now < keeper->looked || keeper->queue.count - keeper->queue.next > QUEUE_MOST / 2)
 		return;
-	look(keeper);
-	took = lookout_spent() - start;
-	keeper->looked = now + (took * SHARE > LOOKOUT_EVERY ? took * SHARE : LOOKOUT_EVERY);
+	start = lookout_spent();
+	keeper->looked = UINT64_MAX;
+	if (!aside_run_with(look, keeper, keeper_attend, keeper)) {
+		keeper->hung = true;
+		return;
+	}
+	if (keeper->looked == UINT64_MAX)
+		keeper->looked = lookout_after(stop_now(), lookout_spent() - start);
 }

@@ -12,27 +12,27 @@
  */
 
 #define LOOKOUT_EVERY 400000000ULL /* ns between looks: so that with all else a second is enough */
+#define LOOKOUT_SHARE 50           /* they take no more than such a part of the time */
+
+/* When what is due at NOW, and takes TOOK ns of processor time, is due again. */
+uint64_t lookout_after(uint64_t now, uint64_t took);
 
 /* Processor time of this process, in ns: what looks cost, however busy the machine is. */
 uint64_t lookout_spent(void);
 
-/* A time in ns, to be compared. */
+/* A time of a file in ns, to be compared with that of another look: 0 where it may be changed
+ * again without a difference. */
 uint64_t lookout_time(const struct timespec *time);
 
 /* The folder called by LENGTH bytes of PATH, which is watched from now on; ROSTER_NONE: ENOMEM. */
 uint32_t lookout_folder(struct keeper *keeper, const char *path, size_t length);
 
-/* Whatever is new in a folder found by the first pass is operand OWNER's. ROOT: it is itself one. */
-void lookout_own(struct keeper *keeper, const char *path, uint32_t owner, bool root);
-
-/* The same of one that came later: what came into it before it was watched is looked for. */
-void lookout_new_folder(struct keeper *keeper, const char *path, uint32_t owner);
+/* Whatever is new in a folder that has been walked is operand OWNER's. ROOT: it is itself one.
+ * LAST: it is not walked once more; what came into it before it was watched is looked for. */
+void lookout_own(struct keeper *keeper, const char *path, uint32_t owner, bool root, bool last);
 
 /* NAME in FOLDER is to be opened again. */
 void lookout_changed(struct keeper *keeper, uint32_t folder, const char *name);
-
-/* The next such name, to be freed, and its folder; NULL where there is none. */
-char *lookout_next(struct keeper *keeper, uint32_t *folder);
 
 /* Everything is to be looked at again. */
 void lookout_all(struct keeper *keeper);

@@ -66,3 +66,12 @@ memlock_allows(uint64_t bytes, uint64_t *limit)
 		*limit = memlock.rlim_cur;
 	return is_below(bytes, memlock.rlim_cur) || try_reservation(bytes);
 }
+
+bool
+memlock_has_room(uint64_t bytes)
+{
+	struct rlimit memlock;
+
+	return prlimit(0, RLIMIT_MEMLOCK, NULL, &memlock) < 0 ||
+	    memlock.rlim_cur == RLIM_INFINITY || try_reservation(bytes);
+}

@@ -13,6 +13,9 @@
 #define MEMLOCK_NONE UINT64_MAX
 bool memlock_allows(uint64_t bytes, uint64_t *limit);
 
+/* Whether it may lock BYTES more than it has by now; true as well where that cannot be told. */
+bool memlock_has_room(uint64_t bytes);
+
 /*
  * Raises the soft limit to the hard one where BYTES ask for it. Children inherit that:
  * after the fork of one that is not to.

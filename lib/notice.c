@@ -56,8 +56,11 @@ notice_watch(struct notice *notice, const char *path)
 		return -1;
 	}
 	watch = inotify_add_watch(notice->fd, path, EVENTS);
-	if (watch >= 0)
+	/* a lower number is that of a folder which has one already, by another path */
+	if (watch > notice->last) {
+		notice->last = watch;
 		notice->count++;
+	}
 	return watch;
 }
 

@@ -15,6 +15,7 @@ struct notice {
 
 	/* its own */
 	size_t count, most; /* watches */
+	int last;           /* the highest number of one: the kernel counts up */
 };
 
 enum notice_what {
@@ -27,13 +28,13 @@ enum notice_what {
 void notice_begin(struct notice *notice);
 void notice_end(struct notice *notice);
 
-/* The watch of a folder that has none yet, the same one for each name of it; -1 where there are
- * too many (ENOSPC), or it cannot be watched, with errno. */
+/* The watch of a folder, the same one for each name of it; -1 where there are too many (ENOSPC),
+ * or it cannot be watched, with errno. */
 int notice_watch(struct notice *notice, const char *path);
 void notice_unwatch(struct notice *notice, int watch);
 
-/* Tells what has happened, if not more than can be told in a moment; NAME: NULL for the folder
- * itself. Never waits. */
+/* Tells what has happened, 1 MiB of events at most, and leaves the rest for the next time; NAME:
+ * NULL for the folder itself. Never waits. */
 void notice_read(struct notice *notice,
     void (*happened)(enum notice_what what, int watch, const char *name, void *argument),
     void *argument);

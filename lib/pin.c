@@ -10,12 +10,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "memlock.h"
 #include "residency.h"
 #include "stop.h"
 
-#define WINDOW  (64ULL << 20) /* locked in one call, between looks at a stop */
-#define PRESENT (1ULL << 63)  /* in /proc/self/pagemap: the page is mapped */
-#define ENTRIES 2048          /* of it read at a time */
+#define WINDOW  (16ULL << 20) /* locked in one call, between looks at a stop */
+#define ENTRIES 2048          /* of /proc/self/pagemap read at a time */
+
+/* There: the page is mapped, or is on its way to another place in memory, which looks as if it
+ * were swapped out. */
+#define PRESENT (1ULL << 63 | 1ULL << 62)
+
+struct pin_what
+pin_pages(int fd, uint64_t offset, uint64_t length)
+{
+	uint64_t page = residency_page_size();
+
+	return (struct pin_what){ fd, offset / page * page, residency_pages(offset, length) * page,
+		offset + length };
+}
 
 static uint64_t
 least(uint64_t a, uint64_t b)
@@ -45,15 +58,25 @@ take_number(struct pins *pins)
 	return pins->unused_count ? pins->unused[--pins->unused_count] : (uint32_t)pins->count++;
 }
 
-/* What is locked already and has gone comes in again: mlock(2) faults in all that it is told. */
-static enum pin_failure
-lock_windows(char *address, uint64_t length)
+static bool
+is_halted(const struct pins *pins)
 {
-	for (uint64_t at = 0; at < length; at += WINDOW) {
+	return pins->halt && atomic_load_explicit(pins->halt, memory_order_relaxed);
+}
+
+/* What is locked already and has gone comes in again: mlock(2) faults in all that it is told.
+ * Sets *DONE to how far it came. */
+static enum pin_failure
+lock_windows(const struct pins *pins, char *address, uint64_t length, uint64_t *done)
+{
+	for (*done = 0; *done < length && !is_halted(pins);) {
+		uint64_t size = least(WINDOW, length - *done);
+
 		if (stop_asked())
 			return PIN_STOPPED;
-		if (mlock(address + at, least(WINDOW, length - at)) < 0)
+		if (mlock(address + *done, size) < 0)
 			return PIN_ERROR;
+		*done += size;
 	}
 	return PIN_DONE;
 }
@@ -88,29 +111,58 @@ what_limit(int fd, uint64_t start)
 	return PIN_ERROR;
 }
 
+/* Why mlock failed, for BYTES more. */
+static enum pin_failure
+why_not(int fd, uint64_t end, uint64_t bytes)
+{
+	int error = errno;
+	bool limit;
+
+	if (fd >= 0 && has_shrunk(fd, end))
+		return PIN_SHRANK;
+	limit = (error == ENOMEM || error == EPERM) && !memlock_has_room(bytes);
+	errno = error;
+	return limit ? PIN_LIMIT : PIN_ERROR;
+}
+
+static void
+unmap(void *address, uint64_t length)
+{
+	int error = errno;
+
+	munmap(address, length);
+	errno = error;
+}
+
 enum pin_failure
-pins_add(struct pins *pins, int fd, uint64_t start, uint64_t length, uint64_t end, uint32_t *number)
+pins_add(struct pins *pins, const struct pin_what *what, uint64_t *locked, uint32_t *number)
 {
 	enum pin_failure failure;
+	uint64_t done;
 	void *address;
-	int error;
 
 	if (make_room(pins) < 0)
 		return PIN_ERROR;
-	address = mmap(NULL, length, PROT_READ, MAP_SHARED, fd, (off_t)start);
+	if (is_halted(pins)) {
+		*locked = 0;
+		return PIN_DONE;
+	}
+	address = mmap(NULL, what->length, PROT_READ, MAP_SHARED, what->fd, (off_t)what->start);
 	if (address == MAP_FAILED)
-		return errno == ENOMEM ? what_limit(fd, start) : PIN_ERROR;
-	failure = lock_windows(address, length);
-	if (failure != PIN_DONE) {
-		if (failure == PIN_ERROR && has_shrunk(fd, end))
-			failure = PIN_SHRANK;
-		error = errno;
-		munmap(address, length);
-		errno = error;
+		return errno == ENOMEM ? what_limit(what->fd, what->start) : PIN_ERROR;
+	/* a worker that is started later would keep what we let go */
+	madvise(address, what->length, MADV_DONTFORK);
+	failure = lock_windows(pins, address, *locked, &done);
+	if (failure == PIN_ERROR)
+		failure = why_not(what->fd, what->end, *locked - done);
+	if (failure != PIN_DONE || done == 0) {
+		unmap(address, what->length);
+		*locked = 0;
 		return failure;
 	}
 	*number = take_number(pins);
-	pins->list[*number] = (struct pin){ address, length, length };
+	*locked = done;
+	pins->list[*number] = (struct pin){ address, what->length, done, done };
 	return PIN_DONE;
 }
 
@@ -137,14 +189,19 @@ is_present(struct window *window, uint64_t page)
 	return (window->entries[page - window->first] & PRESENT) != 0;
 }
 
+/* Sets *FIRST to how much there is before the first that is not. */
 static uint64_t
-measure(struct window *window, const struct pin *pin)
+measure(struct window *window, const struct pin *pin, uint64_t *first)
 {
-	uint64_t page = residency_page_size(), first = (uint64_t)(uintptr_t)pin->address / page;
+	uint64_t page = residency_page_size(), start = (uint64_t)(uintptr_t)pin->address / page;
 	uint64_t present = 0;
 
+	*first = pin->length;
 	for (uint64_t i = 0; i < pin->length / page; i++)
-		present += is_present(window, first + i);
+		if (is_present(window, start + i))
+			present++;
+		else if (*first == pin->length)
+			*first = i * page;
 	return present * page;
 }
 
@@ -169,30 +226,84 @@ close_window(struct window *window)
 	free(window);
 }
 
-enum pin_failure
-pins_fit(struct pins *pins, uint32_t number, uint64_t length, uint64_t *seen)
+uint64_t
+pins_look(struct pins *pins, uint32_t number, uint64_t *first)
 {
 	struct pin *pin = &pins->list[number];
 	struct window *window = open_window();
-	enum pin_failure failure;
-	void *address = pin->address;
+	uint64_t unused;
 
-	*seen = PIN_UNKNOWN;
-	if (window) {
-		*seen = pin->seen = measure(window, pin);
-		close_window(window);
+	if (!window)
+		return PIN_UNKNOWN;
+	pin->seen = measure(window, pin, first ? first : &unused);
+	close_window(window);
+	return pin->seen;
+}
+
+enum pin_failure
+pins_restore(struct pins *pins, uint32_t number, uint64_t first)
+{
+	struct pin *pin = &pins->list[number];
+	enum pin_failure failure;
+	uint64_t done;
+
+	failure = lock_windows(pins, (char *)pin->address + first, pin->length - first, &done);
+	if (failure == PIN_DONE && first + done == pin->length)
+		pin->seen = pin->length;
+	return failure;
+}
+
+/* Nothing beyond LENGTH is mapped any more, so that nothing seems to use it. */
+static void
+cut(struct pin *pin, uint64_t length)
+{
+	if (pin->mapped > length)
+		unmap((char *)pin->address + length, pin->mapped - length);
+	pin->mapped = pin->length = length;
+	pin->seen = least(pin->seen, length);
+}
+
+/* Maps more than was; what was, is locked as a whole, and hence what comes. */
+static enum pin_failure
+map_more(struct pin *pin, uint64_t length)
+{
+	void *address;
+
+	cut(pin, pin->length);
+	address = mremap(pin->address, pin->length, length, MREMAP_MAYMOVE);
+	if (address == MAP_FAILED)
+		return errno == EAGAIN ? PIN_LIMIT : PIN_ERROR;
+	pin->address = address;
+	pin->mapped = length;
+	return PIN_DONE;
+}
+
+enum pin_failure
+pins_resize(struct pins *pins, uint32_t number, uint64_t *length, uint64_t *seen)
+{
+	struct pin *pin = &pins->list[number];
+	enum pin_failure failure = PIN_DONE;
+	uint64_t before = pin->length, done = 0;
+	bool moved = *length > pin->mapped;
+
+	if (*length <= before)
+		cut(pin, *length);
+	else if (!is_halted(pins)) {
+		if (moved)
+			failure = map_more(pin, *length);
+		if (failure == PIN_DONE)
+			failure = lock_windows(pins, (char *)pin->address + before,
+			    *length - before, &done);
+		if (failure == PIN_ERROR)
+			failure = why_not(-1, 0, *length - before - done);
+		pin->length = before + done;
+		pin->seen += done;
+		/* a mapping that has grown is locked beyond; a call that failed may have locked */
+		if (moved || failure != PIN_DONE)
+			cut(pin, pin->length);
 	}
-	if (length != pin->length) {
-		/* locked mappings stay so, and what they grow by comes in */
-		address = mremap(pin->address, pin->length, length, MREMAP_MAYMOVE);
-		if (address == MAP_FAILED)
-			return PIN_ERROR;
-		pin->address = address;
-		pin->length = length;
-	}
-	failure = lock_windows(address, length);
-	if (failure == PIN_DONE)
-		pin->seen = length;
+	*length = pin->length;
+	*seen = pin->seen;
 	return failure;
 }
 
@@ -203,7 +314,7 @@ pins_drop(struct pins *pins, uint32_t number)
 	struct pin *pin = &pins->list[number];
 	uint32_t *unused = pins->unused;
 
-	munmap(pin->address, pin->length);
+	munmap(pin->address, pin->mapped);
 	*pin = (struct pin){ 0 };
 	if (pins->unused_count == pins->unused_size) {
 		unused = realloc(unused, size * sizeof *unused);
@@ -225,8 +336,11 @@ pins_measure(struct pins *pins, void (*changed)(uint32_t number, uint64_t seen, 
 		return -1;
 	for (size_t i = 0; i < pins->count; i++) {
 		struct pin *pin = &pins->list[i];
-		uint64_t seen = pin->address ? measure(window, pin) : 0;
+		uint64_t seen, first;
 
+		if (!pin->address)
+			continue;
+		seen = measure(window, pin, &first);
 		if (seen == pin->seen)
 			continue;
 		pin->seen = seen;
@@ -241,7 +355,7 @@ pins_release(struct pins *pins)
 {
 	for (size_t i = 0; i < pins->count; i++)
 		if (pins->list[i].address)
-			munmap(pins->list[i].address, pins->list[i].length);
+			munmap(pins->list[i].address, pins->list[i].mapped);
 	free(pins->list);
 	free(pins->unused);
 	*pins = (struct pins){ 0 };

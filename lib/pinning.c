@@ -11,10 +11,13 @@
 #include "holes.h"
 #include "lookout.h"
 #include "preload.h"
+#include "relief.h"
 #include "residency.h"
 #include "stop.h"
 
-#define WORKERS 8 /* more than processors: they wait for the disk */
+/* Until what has failed is tried again, in ns: twice as long each time. */
+#define PAUSE_FIRST 1000000000ULL
+#define PAUSE_MOST  64000000000ULL
 
 struct pass {
 	struct keeper *keeper;
@@ -25,26 +28,15 @@ struct pass {
 
 /* What a worker leaves. */
 struct outcome {
-	bool worked, over, shared; /* over: more than allowed by now; shared: a hard link's */
+	bool worked;
+	bool halted, over, shared; /* why it was not pinned: memory is tight; more than allowed; a
+				    * hard link's */
 	enum pin_failure failure;
 	int error;
 	struct preload loaded;
 	struct share_place place;
+	uint64_t locked; /* bytes */
 };
-
-static uint64_t
-start_of(const struct each_file *file)
-{
-	uint64_t page = residency_page_size();
-
-	return file->offset / page * page;
-}
-
-static uint64_t
-whole_pages(const struct each_file *file)
-{
-	return residency_pages(file->offset, file->length) * residency_page_size();
-}
 
 /* Whether FILE shall be pinned here and now: what it takes is taken then. */
 static bool
@@ -52,8 +44,11 @@ claim(struct keeper *keeper, const struct each_file *file, struct outcome *outco
 {
 	const struct stat *status = &file->status;
 	const struct select *select = keeper->select;
-	uint64_t bytes = whole_pages(file);
+	uint64_t bytes = pin_pages(-1, file->offset, file->length).length;
 
+	outcome->halted = shares_halted(&keeper->shares);
+	if (outcome->halted)
+		return false;
 	pthread_mutex_lock(&keeper->lock);
 	if (!select->count_links && (status->st_nlink > 1 || select->follow))
 		outcome->shared = links_add(&keeper->seen, status->st_dev, status->st_ino) == 0;
@@ -90,10 +85,8 @@ pin(struct keeper *keeper, struct each_file *const *files, size_t count)
 		if (outcome->error) /* mlock would read it again, and again */
 			outcome->failure = PIN_ERROR;
 		else if (files[i]->length > 0 && claim(keeper, files[i], outcome)) {
-			items[n] = (struct share_item){ .fd = files[i]->fd,
-				.start = start_of(files[i]),
-				.length = whole_pages(files[i]),
-				.end = files[i]->offset + files[i]->length };
+			items[n].what = pin_pages(files[i]->fd, files[i]->offset, files[i]->length);
+			items[n].locked = items[n].what.length;
 			claimed[n++] = files[i];
 		}
 	}
@@ -103,11 +96,23 @@ pin(struct keeper *keeper, struct each_file *const *files, size_t count)
 		struct outcome *outcome = claimed[i]->result;
 
 		outcome->place = items[i].place;
+		outcome->locked = items[i].locked;
 		outcome->failure = items[i].failure;
 		outcome->error = items[i].error;
-		if (items[i].failure != PIN_DONE)
-			unclaim(keeper, items[i].length);
+		outcome->halted = items[i].failure == PIN_DONE &&
+		    items[i].locked < items[i].what.length;
+		unclaim(keeper, items[i].what.length - items[i].locked);
 	}
+}
+
+/* While memory is tight, what is not pinned is not loaded either: it would be gone before. */
+static bool
+may_load(struct keeper *keeper, struct outcome *outcome)
+{
+	outcome->halted = shares_halted(&keeper->shares);
+	outcome->worked |= outcome->halted;
+	outcome->place = SHARE_NOWHERE;
+	return !outcome->halted;
 }
 
 static const struct preload_hooks hooks;
@@ -120,6 +125,8 @@ work(struct each_file *file, void *argument)
 	struct outcome *outcome = file->result;
 
 	if (holes_sum(file->fd, file->offset, file->length) > 0)
+		return;
+	if (!may_load(pass->keeper, outcome))
 		return;
 	preload_range(file->fd, &file->status, file->offset, file->length, &hooks,
 	    &outcome->loaded);
@@ -143,7 +150,18 @@ work_together(struct each_file *const *files, size_t count, void *argument)
 {
 	struct pass *pass = argument;
 	struct bundle_file bundle[EACH_TOGETHER];
+	bool halted = false;
 
+	for (size_t i = 0; i < count; i++)
+		halted |= !may_load(pass->keeper, files[i]->result);
+	if (halted) {
+		for (size_t i = 0; i < count; i++) {
+			struct outcome *outcome = files[i]->result;
+
+			outcome->worked = outcome->halted = true;
+		}
+		return;
+	}
 	for (size_t i = 0; i < count; i++) {
 		struct outcome *outcome = files[i]->result;
 
@@ -154,8 +172,8 @@ work_together(struct each_file *const *files, size_t count, void *argument)
 	pin(pass->keeper, files, count);
 }
 
-static const char *
-why_not(enum pin_failure failure, int error)
+const char *
+pinning_why(enum pin_failure failure, int error)
 {
 	switch (failure) {
 	case PIN_DONE:
@@ -166,6 +184,9 @@ why_not(enum pin_failure failure, int error)
 	case PIN_SPACE:
 		return "not pinned: more than the address space that one process may have, raise "
 		       "that limit (ulimit -v, or LimitAS= of a systemd unit)";
+	case PIN_LIMIT:
+		return "not pinned: more than may be locked (RLIMIT_MEMLOCK), raise that limit "
+		       "(ulimit -l, or LimitMEMLOCK= of a systemd unit)";
 	case PIN_SHRANK:
 		return "not pinned: it shrank meanwhile";
 	case PIN_STOPPED:
@@ -179,12 +200,23 @@ why_not(enum pin_failure failure, int error)
 }
 
 void
-pinning_complain(struct keeper *keeper, const char *path, enum pin_failure failure, int error)
+pinning_fail(struct keeper *keeper, uint32_t number, const char *path, const char *why)
 {
-	keeper->partial = true;
-	if (failure != PIN_MAPS || !keeper->maps_told)
-		keeper->complain(path, why_not(failure, error));
-	keeper->maps_told |= failure == PIN_MAPS;
+	struct roster_file *file = &keeper->roster.files[number];
+	bool maps = why == pinning_why(PIN_MAPS, 0);
+
+	ledger_fail(&keeper->ledger, &keeper->roster, number, true);
+	if (!file->said && !(maps && keeper->maps_told))
+		keeper->complain(path, why);
+	file->said = true;
+	keeper->maps_told |= maps;
+	file->pause = !file->pause         ? PAUSE_FIRST
+	    : file->pause < PAUSE_MOST / 2 ? 2 * file->pause
+					   : PAUSE_MOST;
+	file->retry = stop_now() + file->pause;
+	keeper->wanting = true;
+	if (keeper->fill > file->retry)
+		keeper->fill = file->retry;
 }
 
 static bool
@@ -205,7 +237,7 @@ pinning_looks(const struct keeper *keeper, uint32_t folder, const char *path, bo
 }
 
 void
-pinning_attach(struct keeper *keeper, uint32_t number, struct share_place place, uint64_t length)
+pinning_attach(struct keeper *keeper, uint32_t number, struct share_place place, uint64_t held)
 {
 	struct roster_file *file = &keeper->roster.files[number];
 
@@ -213,74 +245,212 @@ pinning_attach(struct keeper *keeper, uint32_t number, struct share_place place,
 		return;
 	if (shares_tag(&keeper->shares, place, number) < 0) {
 		shares_drop(&keeper->shares, place);
-		keeper->taken -= length;
-		ledger_fail(&keeper->ledger, &keeper->roster, number, true);
+		keeper_give(keeper, held);
+		keeper->wanting = true;
 		return;
 	}
 	file->place = place;
-	file->held = length;
-	ledger_set(&keeper->ledger, &keeper->roster, number, length, LEDGER_LOST);
+	file->held = held;
+	ledger_set(&keeper->ledger, &keeper->roster, number, held, LEDGER_LOST);
 }
 
 void
 pinning_detach(struct keeper *keeper, uint32_t number)
 {
 	struct roster_file *file = &keeper->roster.files[number];
+	uint64_t seen, first;
 
-	if (file->place.share != UINT32_MAX)
+	if (file->place.share != UINT32_MAX) {
+		seen = shares_look(&keeper->shares, file->place, &first);
+		if (seen < file->pinned)
+			ledger_set(&keeper->ledger, &keeper->roster, number, seen, LEDGER_LOST);
 		shares_drop(&keeper->shares, file->place);
-	keeper->taken -= file->held;
+		keeper_give(keeper, file->held);
+	}
 	file->place = SHARE_NOWHERE;
 	file->held = 0;
 	ledger_set(&keeper->ledger, &keeper->roster, number, 0, LEDGER_RELEASED);
 }
 
-/* What a file is called; ROSTER_NONE where it is there already, by this or another name, which
- * gets the mapping if it has none. */
+void
+pinning_shrink(struct keeper *keeper, uint32_t number, uint64_t length)
+{
+	struct roster_file *file = &keeper->roster.files[number];
+	uint64_t now = length, seen;
+
+	if (length >= file->held)
+		return;
+	if (length == 0 || shares_resize(&keeper->shares, file->place, &now, &seen) != PIN_DONE) {
+		pinning_detach(keeper, number);
+		return;
+	}
+	keeper_give(keeper, file->held - now);
+	file->held = now;
+	if (seen < file->pinned)
+		ledger_set(&keeper->ledger, &keeper->roster, number, seen, LEDGER_RELEASED);
+}
+
+/* The folder of PATH, and what it is called there; ROSTER_NONE where it is no name of a file. */
+static uint32_t
+place_of(struct keeper *keeper, const char *path, const char **name)
+{
+	size_t length;
+
+	*name = roster_split(path, &length);
+	if (**name == '\0' || strcmp(*name, ".") == 0 || strcmp(*name, "..") == 0)
+		return ROSTER_NONE;
+	return lookout_folder(keeper, path, length);
+}
+
+static uint32_t
+add(struct keeper *keeper, uint32_t folder, const char *name, uint32_t owner, bool named,
+    const struct stat *status)
+{
+	uint32_t number = roster_add(&keeper->roster, folder, name, owner, status->st_dev,
+	    status->st_ino);
+
+	if (number == ROSTER_NONE)
+		return number;
+	keeper->roster.files[number].named = keeper->roster.files[number].look = named;
+	if (named)
+		keeper->roster.folders[folder].root = true;
+	return number;
+}
+
+uint32_t
+pinning_enroll(struct keeper *keeper, const char *path, uint32_t owner, bool named)
+{
+	const char *name;
+	uint32_t folder = place_of(keeper, path, &name), number;
+
+	if (folder == ROSTER_NONE)
+		return ROSTER_NONE;
+	number = roster_find(&keeper->roster, folder, name);
+	return number != ROSTER_NONE ? number
+				     : add(keeper, folder, name, owner, named, &(struct stat){ 0 });
+}
+
+/* What is known of a file that is open. */
+static void
+note(struct keeper *keeper, uint32_t number, const struct each_file *file)
+{
+	struct roster_file *noted = &keeper->roster.files[number];
+
+	if (noted->inode != file->status.st_ino || noted->device != file->status.st_dev)
+		roster_replace(&keeper->roster, number, file->status.st_dev, file->status.st_ino);
+	noted->named |= file->depth == 0;
+	noted->size = (uint64_t)file->status.st_size;
+	noted->changed = lookout_time(&file->status.st_ctim);
+	noted->look = pinning_looks(keeper, noted->folder, file->path, noted->named,
+	    file->status.st_nlink);
+	if (noted->named)
+		keeper->roster.folders[noted->folder].root = true;
+}
+
+/* There is no memory to know it by. */
+static void
+hand_over_none(struct keeper *keeper, const struct each_file *file)
+{
+	const struct outcome *outcome = file->result;
+
+	if (!outcome->worked || outcome->place.share == UINT32_MAX)
+		return;
+	shares_drop(&keeper->shares, outcome->place);
+	keeper_give(keeper, outcome->locked);
+}
+
+/* A file that is there already, by this or another name, gets what was pinned of it if nothing
+ * else is. */
+static void
+hand_over(struct keeper *keeper, uint32_t number, const struct each_file *file)
+{
+	const struct outcome *outcome = file->result;
+	const struct roster_file *known = &keeper->roster.files[number];
+
+	if (!outcome->worked || outcome->place.share == UINT32_MAX)
+		return;
+	if (known->place.share == UINT32_MAX && known->inode == file->status.st_ino &&
+	    known->device == file->status.st_dev) {
+		pinning_attach(keeper, number, outcome->place, outcome->locked);
+		return;
+	}
+	shares_drop(&keeper->shares, outcome->place);
+	keeper_give(keeper, outcome->locked);
+}
+
+/* The number of what is to be pinned under this name; ROSTER_NONE where it is there already, by
+ * this or another name. */
 static uint32_t
 enroll(struct keeper *keeper, const struct each_file *file, uint32_t owner)
 {
-	const struct outcome *outcome = file->result;
 	struct roster *roster = &keeper->roster;
-	uint32_t folder, number, other = ROSTER_NONE;
-	struct roster_file *added;
+	const struct stat *status = &file->status;
 	const char *name;
-	size_t length;
+	uint32_t folder = place_of(keeper, file->path, &name), number, other = ROSTER_NONE;
 
-	name = roster_split(file->path, &length);
-	folder = lookout_folder(keeper, file->path, length);
-	if (folder == ROSTER_NONE)
+	if (folder == ROSTER_NONE) {
+		keeper->partial = true;
+		hand_over_none(keeper, file);
 		return ROSTER_NONE;
+	}
+	number = roster_find(roster, folder, name);
 	if (!keeper->select->count_links)
-		other = roster_inode(roster, file->status.st_dev, file->status.st_ino);
-	if (other == ROSTER_NONE)
-		other = roster_find(roster, folder, name);
+		other = roster_inode(roster, status->st_dev, status->st_ino);
+	if (number != ROSTER_NONE && roster->files[number].counted)
+		other = number;
 	if (other != ROSTER_NONE) {
-		added = &roster->files[other];
-		if (added->place.share == UINT32_MAX && outcome->place.share != UINT32_MAX &&
-		    added->inode == file->status.st_ino)
-			pinning_attach(keeper, other, outcome->place, whole_pages(file));
-		else if (outcome->place.share != UINT32_MAX) {
-			shares_drop(&keeper->shares, outcome->place);
-			keeper->taken -= whole_pages(file);
+		hand_over(keeper, other, file);
+		/* one that was named is wanted, whatever becomes of the other */
+		if (number == ROSTER_NONE && file->depth == 0)
+			number = add(keeper, folder, name, owner, true, status);
+		if (number != ROSTER_NONE && number != other) {
+			note(keeper, number, file);
+			roster->files[number].alias = true;
 		}
 		return ROSTER_NONE;
 	}
-	number = roster_add(roster, folder, name, file->status.st_dev, file->status.st_ino);
 	if (number == ROSTER_NONE)
+		number = add(keeper, folder, name, owner, file->depth == 0, status);
+	if (number == ROSTER_NONE) {
+		hand_over_none(keeper, file);
 		return number;
-	added = &roster->files[number];
-	added->owner = owner;
-	added->named = file->depth == 0;
-	added->size = (uint64_t)file->status.st_size;
-	added->changed = lookout_time(&file->status.st_ctim);
-	added->look = pinning_looks(keeper, folder, file->path, added->named,
-	    file->status.st_nlink);
-	keeper->holds[owner].files++;
-	ledger_ask(&keeper->ledger, roster, number, whole_pages(file));
-	if (added->named)
-		roster->folders[folder].root = true;
+	}
+	note(keeper, number, file);
+	ledger_count(&keeper->ledger, roster, number, true);
+	ledger_ask(&keeper->ledger, roster, number,
+	    pin_pages(-1, file->offset, file->length).length);
 	return number;
+}
+
+static void
+report_error(struct keeper *keeper, const struct each_file *file, uint32_t owner)
+{
+	const char *list = keeper->select->files_from;
+	uint32_t number = ROSTER_NONE;
+
+	if (!list || strcmp(list, file->path) != 0)
+		number = pinning_enroll(keeper, file->path, owner, file->depth == 0);
+	if (number != ROSTER_NONE) {
+		pinning_fail(keeper, number, file->path, each_error(file));
+		return;
+	}
+	keeper->holds[owner].failed++;
+	keeper->complain(file->path, each_error(file));
+}
+
+/* Why a file that could be opened is not pinned; NULL: it waits for its turn. */
+static const char *
+why_not(const struct pass *pass, const struct outcome *outcome)
+{
+	if (!outcome->worked)
+		return HOLES_WHY;
+	if (outcome->over)
+		return pass->fresh
+		    ? PINNING_CROWDED
+		    : "not pinned: files have grown meanwhile, and more is not allowed";
+	if (outcome->failure == PIN_DONE || outcome->failure == PIN_MAPS)
+		return NULL; /* there may be one more process for it */
+	return pinning_why(outcome->failure, outcome->error);
 }
 
 static void
@@ -290,60 +460,39 @@ report(const struct each_file *file, void *argument)
 	struct keeper *keeper = pass->keeper;
 	const struct outcome *outcome = file->result;
 	uint32_t owner = pass->fresh ? pass->owner : (uint32_t)file->operand, number;
+	const char *why;
 
 	if (file->error) {
-		keeper->partial = true;
-		if (pass->fresh) { /* else the survey said why */
-			keeper->holds[owner].failed++;
-			keeper->complain(file->path, each_error(file));
-		}
+		report_error(keeper, file, owner);
 		return;
 	}
 	number = enroll(keeper, file, owner);
+	if (outcome->halted)
+		relief_withhold(keeper);
 	if (number == ROSTER_NONE)
 		return;
-	if (outcome->worked && outcome->failure == PIN_DONE && !outcome->over) {
-		pinning_attach(keeper, number, outcome->place, whole_pages(file));
-		return;
-	}
-	keeper->partial = true;
-	if (!outcome->worked && !pass->fresh) { /* holes: the survey counted it */
-		keeper->roster.files[number].failed = true;
-		return;
-	}
-	ledger_fail(&keeper->ledger, &keeper->roster, number, true);
-	if (!outcome->worked)
-		keeper->complain(file->path, HOLES_WHY);
-	else if (outcome->over)
-		keeper->complain(file->path,
-		    pass->fresh
-			? "not pinned: more than is allowed"
-			: "not pinned: files have grown meanwhile, and more is not allowed");
-	else
-		pinning_complain(keeper, file->path, outcome->failure, outcome->error);
-}
-
-/* A name that had to wait for another one, which then failed. */
-static void
-see_to_rest(struct keeper *keeper)
-{
-	for (size_t i = 0; i < keeper->roster.file_count; i++) {
-		const struct roster_file *file = &keeper->roster.files[i];
-
-		if (file->name && file->length > 0 && file->held == 0 && !file->failed)
-			lookout_changed(keeper, file->folder, file->name);
-	}
+	ledger_fail(&keeper->ledger, &keeper->roster, number, false);
+	if (outcome->worked)
+		pinning_attach(keeper, number, outcome->place, outcome->locked);
+	why = why_not(pass, outcome);
+	if (why) {
+		keeper->roster.files[number].crowded = outcome->over;
+		pinning_fail(keeper, number, file->path, why);
+	} else if (keeper->roster.files[number].held < keeper->roster.files[number].length)
+		keeper->wanting = true;
 }
 
 static void
 folder_done(size_t operand, const char *path, size_t depth, void *argument)
 {
 	struct pass *pass = argument;
+	struct keeper *keeper = pass->keeper;
+	uint32_t owner = pass->fresh ? pass->owner : (uint32_t)operand;
 
-	(void)operand;
-	(void)depth;
-	if (pass->fresh)
-		lookout_new_folder(pass->keeper, path, pass->owner);
+	lookout_own(keeper, path, owner, depth == 0 && !pass->fresh, true);
+	/* what is named may be a file the next time */
+	if (depth == 0 && !pass->fresh)
+		pinning_enroll(keeper, path, owner, true);
 }
 
 static bool
@@ -351,7 +500,7 @@ breathe(void *argument)
 {
 	struct pass *pass = argument;
 
-	return keeper_breathe(pass->keeper);
+	return keeper_attend(pass->keeper);
 }
 
 /* Each name of a file is reported: which of them comes first decides whose it is. */
@@ -362,7 +511,7 @@ run(struct keeper *keeper, char **operands, size_t count, const char *list, cons
 	struct each each = {
 		.by_place = true,
 		.result_size = sizeof(struct outcome),
-		.workers = WORKERS,
+		.workers = PINNING_WORKERS,
 		.work = work,
 		.gathers = gathers,
 		.work_together = work_together,
@@ -383,8 +532,10 @@ run(struct keeper *keeper, char **operands, size_t count, const char *list, cons
 	pass->owner = owner ? *owner : 0;
 	each.select = &pass->select;
 	result = each_run(&each, operands, count);
-	if (result > 0)
-		return 1; /* a thread that hangs may come back to it */
+	if (result > 0) {
+		keeper->hung = true; /* what the thread uses stays */
+		return 0;
+	}
 	free(pass);
 	links_free(&keeper->seen);
 	return result;
@@ -393,19 +544,11 @@ run(struct keeper *keeper, char **operands, size_t count, const char *list, cons
 int
 pinning_all(struct keeper *keeper)
 {
-	int result = run(keeper, keeper->operands, keeper->count, keeper->select->files_from, NULL);
-
-	if (result == 0 && !stop_asked())
-		see_to_rest(keeper);
-	return result;
+	return run(keeper, keeper->operands, keeper->count, keeper->select->files_from, NULL);
 }
 
 int
 pinning_folder(struct keeper *keeper, const char *path, uint32_t owner)
 {
-	int result = run(keeper, (char *[]){ (char *)path }, 1, NULL, &owner);
-
-	if (result == 0)
-		see_to_rest(keeper);
-	return result;
+	return run(keeper, (char *[]){ (char *)path }, 1, NULL, &owner);
 }

@@ -2,33 +2,22 @@
 /* The keeper's first pass: what is asked for, before anything is pinned. */
 #include "keeper.h"
 
+#include <string.h>
+
 #include "each.h"
 #include "holes.h"
 #include "lookout.h"
+#include "pinning.h"
 #include "residency.h"
-
-#define WORKERS 8 /* more than processors: they wait for the disk */
-
-static uint64_t
-whole_pages(const struct each_file *file)
-{
-	return residency_pages(file->offset, file->length) * residency_page_size();
-}
-
-static bool
-breathe(void *argument)
-{
-	return keeper_breathe(argument);
-}
 
 static int
 each_pass(struct keeper *keeper, struct each *each)
 {
-	each->breathe = breathe;
+	each->breathe = keeper_attend;
 	each->select = keeper->select;
 	each->argument = keeper;
 	each->by_place = true;
-	each->workers = WORKERS;
+	each->workers = PINNING_WORKERS;
 	return each_run(each, keeper->operands, keeper->count);
 }
 
@@ -40,6 +29,20 @@ survey_work(struct each_file *file, void *argument)
 
 	(void)argument;
 	*holes = holes_sum(file->fd, file->offset, file->length) > 0;
+}
+
+/* The second pass need not say it again. */
+static void
+note_said(struct keeper *keeper, const struct each_file *file)
+{
+	const char *list = keeper->select->files_from;
+	uint32_t number = ROSTER_NONE;
+
+	if (!list || strcmp(list, file->path) != 0)
+		number = pinning_enroll(keeper, file->path, (uint32_t)file->operand,
+		    file->depth == 0);
+	if (number != ROSTER_NONE)
+		keeper->roster.files[number].said = true;
 }
 
 static void
@@ -54,6 +57,7 @@ survey_report(const struct each_file *file, void *argument)
 		keeper->partial = true;
 		hold->failed++;
 		keeper->complain(file->path, each_error(file));
+		note_said(keeper, file);
 		return;
 	}
 	/* watched before it is pinned, so that no change is missed */
@@ -61,18 +65,19 @@ survey_report(const struct each_file *file, void *argument)
 	lookout_folder(keeper, file->path, length);
 	keeper->files++;
 	hold->files++;
-	hold->asked = hold_sum(hold->asked, whole_pages(file));
+	hold->asked = hold_sum(hold->asked, pin_pages(-1, file->offset, file->length).length);
 	if (!*holes)
 		return;
 	keeper->partial = true;
 	hold->failed++;
 	keeper->complain(file->path, HOLES_WHY);
+	note_said(keeper, file);
 }
 
 static void
 survey_folder(size_t operand, const char *path, size_t depth, void *argument)
 {
-	lookout_own(argument, path, (uint32_t)operand, depth == 0);
+	lookout_own(argument, path, (uint32_t)operand, depth == 0, false);
 }
 
 int
@@ -101,7 +106,7 @@ missing_work(struct each_file *file, void *argument)
 
 	(void)argument;
 	residency_query(file->fd, &file->status, file->offset, file->length, &seen);
-	*missing = whole_pages(file);
+	*missing = pin_pages(-1, file->offset, file->length).length;
 	if (seen.method != RESIDENCY_UNKNOWN && seen.resident <= seen.pages)
 		*missing = (seen.pages - seen.resident) * residency_page_size();
 }

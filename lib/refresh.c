@@ -10,19 +10,33 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "each.h"
+#include "aside.h"
 #include "holes.h"
 #include "lookout.h"
 #include "pinning.h"
 #include "preload.h"
 #include "residency.h"
+#include "stop.h"
 
-/* A file that has been opened again. */
+#define LARGE (64ULL << 20) /* bytes, of which it takes a while to see whether all are there */
+
+/* A file that is opened again. Where a thread hangs at it, it stays. */
 struct again {
-	const char *path;
+	char *path;
+	bool named, follow; /* by the user, who means a link or a block device as well */
+	struct num_range range;
+	uint64_t most; /* bytes that a file may have */
+
+	/* what has been opened: 1; 0 where nothing is there that can be pinned, of which STATUS
+	 * tells, if anything is; -1 with ERROR */
+	int opened, error;
 	int fd;
 	struct stat status;
 	uint64_t offset, end; /* the selected range, bytes */
+
+	uint64_t from, to; /* bytes to be read, of whole pages from the first */
+	bool holes;        /* there are some, and nothing was read */
+	struct preload loaded;
 };
 
 static uint64_t
@@ -31,177 +45,319 @@ least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-static uint64_t
-start_of(const struct again *again)
+static struct pin_what
+what(const struct again *again)
 {
-	uint64_t page = residency_page_size();
-
-	return again->offset / page * page;
+	return pin_pages(again->fd, again->offset, again->end - again->offset);
 }
 
-static uint64_t
-whole_pages(const struct again *again)
-{
-	return residency_pages(again->offset, again->end - again->offset) * residency_page_size();
-}
+/* --- aside */
 
-/* Whether there is a file, and it is one that is selected. NAMED by the user: then a link or a
- * block device will do. */
+/* Whether it is a file that is selected. */
 static bool
-measure_size(const struct keeper *keeper, struct again *again, bool named)
+measure_size(struct again *again)
 {
-	const struct num_range *range = &keeper->select->range;
 	uint64_t capacity, size;
 
-	if (S_ISBLK(again->status.st_mode) && named &&
+	if (S_ISBLK(again->status.st_mode) && again->named &&
 	    ioctl(again->fd, BLKGETSIZE64, &capacity) == 0)
 		again->status.st_size = (off_t)capacity;
 	else if (!S_ISREG(again->status.st_mode))
 		return false;
 	size = (uint64_t)again->status.st_size;
-	again->offset = least(range->offset, size);
-	again->end = again->offset + least(range->length, size - again->offset);
-	return size <= keeper->select->max_file_size;
+	again->offset = least(again->range.offset, size);
+	again->end = again->offset + least(again->range.length, size - again->offset);
+	return size <= again->most;
 }
 
-/* 1 where it is there, 0 where nothing is that can be pinned, -1 with errno where that cannot be
- * told. */
 static int
-open_again(const struct keeper *keeper, struct again *again, bool named)
+open_again(struct again *again)
 {
-	int follow = named || keeper->select->follow ? 0 : O_NOFOLLOW;
-	struct stat status;
+	int follow = again->named || again->follow ? 0 : O_NOFOLLOW;
 
 	/* before it is opened, which can do things to a device */
-	if (stat(again->path, &status) < 0)
+	if ((follow ? lstat : stat)(again->path, &again->status) < 0) {
+		again->status = (struct stat){ 0 };
 		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? 0 : -1;
-	if (!S_ISREG(status.st_mode) && !(S_ISBLK(status.st_mode) && named))
+	}
+	if (!S_ISREG(again->status.st_mode) && !(S_ISBLK(again->status.st_mode) && again->named))
 		return 0;
 	again->fd = open(again->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | follow);
 	if (again->fd < 0)
 		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == ENXIO ? 0
 											       : -1;
-	if (fstat(again->fd, &again->status) == 0 && measure_size(keeper, again, named))
-		return 1;
-	close(again->fd);
-	again->fd = -1;
-	return 0;
+	return fstat(again->fd, &again->status) == 0 && measure_size(again);
 }
 
-/* The name stands for nothing: one that the user gave may come back. */
 static void
-forget(struct keeper *keeper, uint32_t number)
+open_aside(void *argument)
 {
-	struct roster_file *file = &keeper->roster.files[number];
-	bool linked = file->look;
+	struct again *again = argument;
 
-	pinning_detach(keeper, number);
-	ledger_ask(&keeper->ledger, &keeper->roster, number, 0);
-	if (file->named) {
-		ledger_fail(&keeper->ledger, &keeper->roster, number, true);
-		roster_replace(&keeper->roster, number, 0, 0);
-		file->look = true;
-		return;
-	}
-	ledger_fail(&keeper->ledger, &keeper->roster, number, false);
-	keeper->holds[file->owner].files--;
-	roster_remove(&keeper->roster, number);
-	if (linked && keeper->roster.folders[file->folder].watch >= 0)
-		lookout_all(keeper); /* another name of it may be among what is asked for */
+	again->opened = open_again(again);
+	again->error = errno;
 }
+
+static void
+load_aside(void *argument)
+{
+	static const struct preload_hooks hooks;
+	struct again *again = argument;
+	uint64_t start = what(again).start, from = start + again->from;
+	uint64_t to = least(start + again->to, again->end);
+
+	if (from < again->offset)
+		from = again->offset;
+	again->loaded = (struct preload){ 0 };
+	if (from >= to)
+		return;
+	again->holes = holes_sum(again->fd, from, to - from) > 0;
+	if (!again->holes)
+		preload_range(again->fd, &again->status, from, to - from, &hooks, &again->loaded);
+}
+
+/* NULL where there is no memory, or a thread hangs. */
+static struct again *
+begin(struct keeper *keeper, char *path, bool named)
+{
+	struct again *again = path ? malloc(sizeof *again) : NULL;
+
+	if (!again) {
+		free(path);
+		lookout_all(keeper); /* when there is memory */
+		return NULL;
+	}
+	*again = (struct again){ .path = path,
+		.named = named,
+		.follow = keeper->select->follow,
+		.range = keeper->select->range,
+		.most = keeper->select->max_file_size,
+		.fd = -1 };
+	keeper->hung |= !aside_run_with(open_aside, again, keeper_attend, keeper);
+	return keeper->hung ? NULL : again;
+}
+
+static void
+end(struct again *again)
+{
+	if (again->fd >= 0)
+		close(again->fd);
+	free(again->path);
+	free(again);
+}
+
+/* --- what becomes of it */
 
 static void
 fail(struct keeper *keeper, uint32_t number, const struct again *again, enum pin_failure failure,
     int error)
 {
-	const struct roster_file *file = &keeper->roster.files[number];
+	struct roster_file *file = &keeper->roster.files[number];
+	struct stat now;
 
-	if (failure == PIN_SHRANK || failure == PIN_WORKER || failure == PIN_STOPPED) {
-		lookout_changed(keeper, file->folder, file->name); /* once more */
+	/* which the kernel calls lack of memory */
+	if (failure == PIN_ERROR && error == ENOMEM && again->fd >= 0 &&
+	    fstat(again->fd, &now) == 0 && now.st_size < again->status.st_size)
+		failure = PIN_SHRANK;
+	if (failure == PIN_STOPPED)
 		return;
-	}
-	if (!file->failed)
-		pinning_complain(keeper, again->path, failure, error);
-	ledger_fail(&keeper->ledger, &keeper->roster, number, true);
+	if (failure == PIN_SHRANK)
+		lookout_changed(keeper, file->folder, file->name); /* once more */
+	else if (failure == PIN_WORKER)
+		keeper->wanting = true; /* as soon as there is another */
+	else
+		pinning_fail(keeper, number, again->path, pinning_why(failure, error));
 }
 
+/* Reads bytes FROM up to TO; false where that failed, or a thread hangs. */
+static bool
+load(struct keeper *keeper, uint32_t number, struct again *again, uint64_t from, uint64_t to)
+{
+	again->from = from;
+	again->to = to;
+	if (!aside_run_with(load_aside, again, keeper_attend, keeper)) {
+		keeper->hung = true;
+		return false;
+	}
+	if (again->holes) {
+		pinning_fail(keeper, number, again->path, HOLES_WHY);
+		pinning_detach(keeper, number);
+	} else if (again->loaded.error)
+		fail(keeper, number, again, PIN_ERROR, again->loaded.error);
+	return !again->holes && !again->loaded.error;
+}
+
+/* In a mapping of its own, of which LENGTH bytes are locked at first. */
 static void
 pin_anew(struct keeper *keeper, uint32_t number, const struct again *again, uint64_t length)
 {
-	struct share_item item = { .fd = again->fd,
-		.start = start_of(again),
-		.length = length,
-		.end = least(start_of(again) + length, again->end) };
+	struct share_item item = { .what = what(again), .locked = length };
 
 	shares_add(&keeper->shares, &item, 1);
-	if (item.failure == PIN_MAPS && shares_grow(&keeper->shares) == 0)
+	if (item.failure == PIN_MAPS && shares_grow(&keeper->shares) == 0) {
+		item.locked = length;
 		shares_add(&keeper->shares, &item, 1);
+	}
 	if (item.failure != PIN_DONE) {
 		fail(keeper, number, again, item.failure, item.error);
 		return;
 	}
-	keeper->taken += length;
-	ledger_fail(&keeper->ledger, &keeper->roster, number, false);
-	pinning_attach(keeper, number, item.place, length);
+	keeper_give(keeper, -item.locked);
+	pinning_attach(keeper, number, item.place, item.locked);
 }
 
 static void
-fit(struct keeper *keeper, uint32_t number, const struct again *again, uint64_t length)
+grow(struct keeper *keeper, uint32_t number, const struct again *again, uint64_t length)
 {
 	struct roster_file *file = &keeper->roster.files[number];
 	uint64_t seen;
-	enum pin_failure failure = shares_fit(&keeper->shares, file->place, length, &seen);
+	enum pin_failure failure = shares_resize(&keeper->shares, file->place, &length, &seen);
 	int error = errno;
 
-	/* what was lost since it was looked at, and is pinned again by now */
-	if (seen < file->pinned)
+	if (length != PIN_UNKNOWN) {
+		keeper_give(keeper, file->held - length);
+		file->held = length;
 		ledger_set(&keeper->ledger, &keeper->roster, number, seen, LEDGER_LOST);
-	if (failure != PIN_DONE) {
-		fail(keeper, number, again, failure, error);
-		return;
 	}
-	keeper->taken += length - file->held;
-	file->held = length;
-	ledger_fail(&keeper->ledger, &keeper->roster, number, false);
-	ledger_set(&keeper->ledger, &keeper->roster, number, length, LEDGER_LOST);
+	if (failure != PIN_DONE)
+		fail(keeper, number, again, failure, error);
 }
 
-/* Holds LENGTH bytes of a file, no more than it has; what is missing of them is read before. */
+/* Holds up to BYTES more of a file that is open, if that is allowed. */
 static void
-hold(struct keeper *keeper, uint32_t number, const struct again *again, uint64_t length)
+hold_more(struct keeper *keeper, uint32_t number, struct again *again, uint64_t bytes)
 {
-	static const struct preload_hooks hooks;
 	struct roster_file *file = &keeper->roster.files[number];
-	uint64_t end = least(start_of(again) + length, again->end);
-	struct preload loaded;
+	uint64_t page = residency_page_size(), want;
 
-	if (length == 0) {
-		pinning_detach(keeper, number);
+	want = least(file->length, file->held + (bytes + page - 1) / page * page);
+	if (file->length - file->held > keeper->allowed - keeper->taken) {
+		file->crowded = true;
+		pinning_fail(keeper, number, again->path, PINNING_CROWDED);
 		return;
 	}
-	if (length > file->held && length - file->held > keeper->allowed - keeper->taken) {
-		if (!file->failed)
-			keeper->complain(again->path, "not pinned: more than is allowed");
-		keeper->partial = true;
-		ledger_fail(&keeper->ledger, &keeper->roster, number, true);
+	if (!load(keeper, number, again, file->held, want))
+		return;
+	/* some may have been given back meanwhile */
+	if (shares_halted(&keeper->shares) || want <= file->held) {
+		keeper->wanting = true;
 		return;
 	}
-	if (holes_sum(again->fd, again->offset, end - again->offset) > 0) {
-		if (!file->failed)
-			keeper->complain(again->path, HOLES_WHY);
-		keeper->partial = true;
-		ledger_fail(&keeper->ledger, &keeper->roster, number, true);
-		pinning_detach(keeper, number);
-		return;
-	}
-	preload_range(again->fd, &again->status, again->offset, end - again->offset, &hooks,
-	    &loaded);
-	if (loaded.error)
-		fail(keeper, number, again, PIN_ERROR, loaded.error);
-	else if (file->place.share == UINT32_MAX)
-		pin_anew(keeper, number, again, length);
+	if (file->place.share == UINT32_MAX)
+		pin_anew(keeper, number, again, want);
 	else
-		fit(keeper, number, again, length);
+		grow(keeper, number, again, want);
+	if (file->held == want)
+		ledger_fail(&keeper->ledger, &keeper->roster, number, false);
+	if (file->held < file->length)
+		keeper->wanting = true;
+}
+
+/* Looks how much of what is held is there, and where what is not begins; false where the kernel
+ * does not tell. */
+static bool
+inspect(struct keeper *keeper, uint32_t number, uint64_t *first)
+{
+	struct roster_file *file = &keeper->roster.files[number];
+	uint64_t start = shares_spent(&keeper->shares), now = stop_now(), seen;
+
+	*first = 0;
+	/* what is written to all the time must not be measured all the time */
+	if (file->held > LARGE && now < keeper->inspect && file->pinned == file->held) {
+		keeper->checked = least(keeper->checked, keeper->inspect);
+		*first = file->held;
+		return true;
+	}
+	seen = shares_look(&keeper->shares, file->place, first);
+	if (file->held > LARGE)
+		keeper->inspect = now + (shares_spent(&keeper->shares) - start) * LOOKOUT_SHARE;
+	if (seen == PIN_UNKNOWN) {
+		*first = 0; /* all may have gone */
+		return false;
+	}
+	ledger_set(&keeper->ledger, &keeper->roster, number, seen, LEDGER_LOST);
+	return true;
+}
+
+/* What of it has gone is brought in again; where that is much, or memory is tight, only what is
+ * before is held, and the rest pinned as if it were new. */
+static void
+restore(struct keeper *keeper, uint32_t number, struct again *again, uint64_t first, bool known)
+{
+	struct roster_file *file = &keeper->roster.files[number];
+	enum pin_failure failure;
+
+	if (shares_halted(&keeper->shares) || (known && file->held - first > REFRESH_STEP)) {
+		pinning_shrink(keeper, number, first);
+		keeper->wanting = true;
+		return;
+	}
+	if (!load(keeper, number, again, first, file->held) || first >= file->held)
+		return;
+	failure = shares_restore(&keeper->shares, file->place, first);
+	if (failure != PIN_DONE)
+		fail(keeper, number, again, failure, errno);
+	else if (!shares_halted(&keeper->shares))
+		ledger_set(&keeper->ledger, &keeper->roster, number, file->held, LEDGER_LOST);
+}
+
+/* What is held of a file that may have changed: no more than it has, and all of that there. */
+static void
+settle(struct keeper *keeper, uint32_t number, struct again *again)
+{
+	struct roster_file *file = &keeper->roster.files[number];
+	uint64_t first;
+	bool known;
+
+	if (file->held == 0)
+		return;
+	known = inspect(keeper, number, &first);
+	pinning_shrink(keeper, number, file->length);
+	if (first < file->held)
+		restore(keeper, number, again, first, known);
+}
+
+/* Other names of what a name stood for: one of them shall be held now. */
+static void
+wake_aliases(struct keeper *keeper, uint64_t device, uint64_t inode)
+{
+	uint32_t number;
+	size_t at = 0;
+
+	while (inode && (number = roster_names(&keeper->roster, device, inode, &at)) != ROSTER_NONE)
+		if (keeper->roster.files[number].alias)
+			lookout_changed(keeper, keeper->roster.files[number].folder,
+			    keeper->roster.files[number].name);
+}
+
+/* The name stands for nothing that can be pinned, of which STATUS tells: one that the user gave may
+ * do so again. */
+static void
+forget(struct keeper *keeper, uint32_t number, const struct stat *status)
+{
+	struct roster_file *file = &keeper->roster.files[number];
+	bool linked = file->look && keeper->roster.folders[file->folder].watch >= 0;
+	uint64_t device = file->device, inode = file->inode;
+
+	pinning_detach(keeper, number);
+	ledger_ask(&keeper->ledger, &keeper->roster, number, 0);
+	ledger_fail(&keeper->ledger, &keeper->roster, number, false);
+	file->alias = false;
+	if (file->named) {
+		/* a folder is looked after by itself */
+		ledger_fail(&keeper->ledger, &keeper->roster, number, !S_ISDIR(status->st_mode));
+		roster_replace(&keeper->roster, number, status->st_dev, status->st_ino);
+		file->size = (uint64_t)status->st_size;
+		file->changed = status->st_ino ? lookout_time(&status->st_ctim) : 0;
+		file->look = true;
+		file->retry = UINT64_MAX;
+	} else {
+		ledger_count(&keeper->ledger, &keeper->roster, number, false);
+		roster_remove(&keeper->roster, number);
+		if (linked)
+			lookout_all(keeper); /* another name of it may be below what is asked for */
+	}
+	wake_aliases(keeper, device, inode);
 }
 
 /* What was seen of it last. */
@@ -214,194 +370,147 @@ note(struct keeper *keeper, uint32_t number, const struct again *again)
 	file->changed = lookout_time(&again->status.st_ctim);
 	file->look = pinning_looks(keeper, file->folder, again->path, file->named,
 	    again->status.st_nlink);
-	ledger_ask(&keeper->ledger, &keeper->roster, number, whole_pages(again));
+	ledger_ask(&keeper->ledger, &keeper->roster, number, file->alias ? 0 : what(again).length);
 }
 
-/* How much of a file may be held now: while others need memory, no more than is. */
-static uint64_t
-may_hold(struct keeper *keeper, const struct roster_file *file)
-{
-	if (!keeper->withheld && !keeper->valve.tight)
-		return file->length;
-	if (file->held < file->length)
-		keeper->withheld = true;
-	return least(file->held, file->length);
-}
-
-static void
-refresh_known(struct keeper *keeper, uint32_t number, const struct again *again)
-{
-	struct roster_file *file = &keeper->roster.files[number];
-
-	if (file->device != again->status.st_dev || file->inode != again->status.st_ino) {
-		pinning_detach(keeper, number);
-		roster_replace(&keeper->roster, number, again->status.st_dev, again->status.st_ino);
-		ledger_fail(&keeper->ledger, &keeper->roster, number, false);
-	}
-	note(keeper, number, again);
-	hold(keeper, number, again, may_hold(keeper, file));
-}
-
-/* Whether another name stands for the same file still: then that is pinned. */
+/* Whether another name than NUMBER stands for the same file still: then that is pinned. */
 static bool
-is_elsewhere(struct keeper *keeper, const struct again *again)
+is_elsewhere(struct keeper *keeper, uint32_t number, const struct again *again)
 {
 	uint32_t other = roster_inode(&keeper->roster, again->status.st_dev, again->status.st_ino);
 	struct stat status;
 	bool there;
 	char *path;
 
-	if (other == ROSTER_NONE || keeper->select->count_links)
+	if (other == ROSTER_NONE || other == number || keeper->select->count_links)
 		return false;
 	path = roster_path(&keeper->roster, other);
 	there = path && stat(path, &status) == 0 && status.st_dev == again->status.st_dev &&
 	    status.st_ino == again->status.st_ino;
 	free(path);
 	if (!there) /* renamed: what is told of the old name comes later, if at all */
-		forget(keeper, other);
+		forget(keeper, other, &(struct stat){ 0 });
 	return there;
 }
 
+/* What is there of it is pinned now, as far as that is done in one go. */
 static void
-refresh_new(struct keeper *keeper, uint32_t folder, const char *name, const struct again *again)
+keep(struct keeper *keeper, uint32_t number, struct again *again)
+{
+	struct roster_file *file = &keeper->roster.files[number];
+
+	ledger_count(&keeper->ledger, &keeper->roster, number, true);
+	note(keeper, number, again);
+	settle(keeper, number, again);
+	if (keeper->hung || file->held >= file->length) {
+		if (file->held == file->length && !keeper->hung && file->pinned == file->held)
+			ledger_fail(&keeper->ledger, &keeper->roster, number, false);
+		return;
+	}
+	keeper->wanting = true;
+	if (!shares_halted(&keeper->shares))
+		hold_more(keeper, number, again, REFRESH_STEP);
+	else
+		keeper->withheld = true;
+}
+
+static void
+refresh_known(struct keeper *keeper, uint32_t number, struct again *again)
+{
+	struct roster_file *file = &keeper->roster.files[number];
+	uint64_t device = file->device, inode = file->inode;
+	bool changed = device != again->status.st_dev || inode != again->status.st_ino;
+
+	if (changed) {
+		pinning_detach(keeper, number);
+		ledger_fail(&keeper->ledger, &keeper->roster, number, false);
+		/* until it is known, it is not what others are looked up by */
+		file->alias = true;
+		roster_replace(&keeper->roster, number, again->status.st_dev, again->status.st_ino);
+		wake_aliases(keeper, device, inode);
+	}
+	if (file->alias && is_elsewhere(keeper, number, again)) {
+		ledger_count(&keeper->ledger, &keeper->roster, number, false);
+		ledger_fail(&keeper->ledger, &keeper->roster, number, false);
+		note(keeper, number, again);
+		return;
+	}
+	file->alias = false;
+	keep(keeper, number, again);
+}
+
+static void
+refresh_new(struct keeper *keeper, uint32_t folder, const char *name, struct again *again)
 {
 	uint32_t number, owner = keeper->roster.folders[folder].owner;
 
 	if (owner == ROSTER_NONE || !select_admits(keeper->select, again->path, name) ||
-	    is_elsewhere(keeper, again))
+	    is_elsewhere(keeper, ROSTER_NONE, again))
 		return;
-	number = roster_add(&keeper->roster, folder, name, again->status.st_dev,
+	number = roster_add(&keeper->roster, folder, name, owner, again->status.st_dev,
 	    again->status.st_ino);
-	if (number == ROSTER_NONE) {
+	if (number == ROSTER_NONE)
 		lookout_all(keeper); /* when there is memory */
-		return;
-	}
-	keeper->roster.files[number].owner = owner;
-	keeper->holds[owner].files++;
-	note(keeper, number, again);
-	hold(keeper, number, again, may_hold(keeper, &keeper->roster.files[number]));
+	else
+		keep(keeper, number, again);
 }
 
-/* A folder that is new, with all that is in it. */
-static void
-refresh_folder(struct keeper *keeper, uint32_t parent, const char *path, const char *name)
+/* Whether the folder that is at PATH now shall be walked. */
+static bool
+is_new_folder(struct keeper *keeper, uint32_t parent, const struct again *again, const char *name)
 {
-	uint32_t owner = keeper->roster.folders[parent].owner;
-	struct stat status;
+	const struct roster_folder *above = &keeper->roster.folders[parent];
 
-	if (owner == ROSTER_NONE || select_prunes(keeper->select, path, name) ||
-	    (keeper->select->follow ? stat : lstat)(path, &status) < 0 ||
-	    !S_ISDIR(status.st_mode) ||
-	    roster_folder(&keeper->roster, path, strlen(path), false) != ROSTER_NONE)
-		return;
-	if (pinning_folder(keeper, path, owner) < 0)
-		lookout_all(keeper); /* when there is memory */
+	if (!S_ISDIR(again->status.st_mode) ||
+	    roster_folder(&keeper->roster, again->path, strlen(again->path), false) != ROSTER_NONE)
+		return false;
+	if (again->named)
+		return true;
+	return above->owner != ROSTER_NONE && !select_prunes(keeper->select, again->path, name) &&
+	    (!keeper->select->one_file_system || above->device == again->status.st_dev);
 }
 
 void
 refresh_name(struct keeper *keeper, uint32_t folder, const char *name)
 {
-	uint32_t number = roster_find(&keeper->roster, folder, name);
-	char *path = roster_join(&keeper->roster, folder, name);
-	struct again again = { .path = path, .fd = -1 };
-	int opened;
+	uint32_t number = roster_find(&keeper->roster, folder, name), owner;
+	bool known = number != ROSTER_NONE;
+	struct again *again = begin(keeper, roster_join(&keeper->roster, folder, name),
+	    known && keeper->roster.files[number].named);
 
-	if (!path)
+	if (!again)
 		return;
-	opened = open_again(keeper, &again,
-	    number != ROSTER_NONE && keeper->roster.files[number].named);
-	if (opened > 0 && number != ROSTER_NONE)
-		refresh_known(keeper, number, &again);
-	else if (opened > 0)
-		refresh_new(keeper, folder, name, &again);
-	else if (number != ROSTER_NONE && opened == 0)
-		forget(keeper, number);
-	else if (number != ROSTER_NONE)
-		fail(keeper, number, &again, PIN_ERROR, errno);
-	if (opened == 0)
-		refresh_folder(keeper, folder, path, name);
-	if (again.fd >= 0)
-		close(again.fd);
-	free(path);
+	owner = known ? keeper->roster.files[number].owner : keeper->roster.folders[folder].owner;
+	if (again->opened > 0 && known)
+		refresh_known(keeper, number, again);
+	else if (again->opened > 0)
+		refresh_new(keeper, folder, name, again);
+	else if (known && again->opened == 0)
+		forget(keeper, number, &again->status);
+	else if (known)
+		fail(keeper, number, again, PIN_ERROR, again->error);
+	if (!keeper->hung && again->opened == 0 && is_new_folder(keeper, folder, again, name) &&
+	    pinning_folder(keeper, again->path, owner) < 0)
+		lookout_all(keeper); /* when there is memory */
+	if (!keeper->hung)
+		end(again);
 }
 
-/* --- what others need */
-
-/* Holds less of a file by up to BYTES; returns by how much. */
-static uint64_t
-let_go(struct keeper *keeper, uint32_t number, uint64_t bytes)
-{
-	struct roster_file *file = &keeper->roster.files[number];
-	uint64_t page = residency_page_size(), held = file->held;
-	uint64_t less = least((bytes + page - 1) / page * page, held), seen;
-
-	if (less == held ||
-	    shares_fit(&keeper->shares, file->place, held - less, &seen) != PIN_DONE) {
-		pinning_detach(keeper, number);
-		return held;
-	}
-	file->held -= less;
-	keeper->taken -= less;
-	if (file->pinned > file->held)
-		ledger_set(&keeper->ledger, &keeper->roster, number, file->held, LEDGER_RELEASED);
-	return less;
-}
-
-void
-refresh_release(struct keeper *keeper, uint64_t bytes)
-{
-	for (size_t owner = keeper->holds_count; bytes > 0 && owner-- > 0;)
-		for (uint32_t i = (uint32_t)keeper->roster.file_count;
-		     bytes > 0 && keeper->holds[owner].pinned > 0 && i-- > 0;) {
-			const struct roster_file *file = &keeper->roster.files[i];
-			uint64_t less;
-
-			if (!file->name || file->owner != owner || file->held == 0)
-				continue;
-			less = let_go(keeper, i, bytes);
-			bytes -= least(less, bytes);
-			keeper->withheld = true;
-		}
-}
-
-/* Opens a file that is not held as a whole, and holds up to BYTES more of it. */
-static uint64_t
-hold_more(struct keeper *keeper, uint32_t number, uint64_t bytes)
+uint64_t
+refresh_more(struct keeper *keeper, uint32_t number, uint64_t bytes)
 {
 	const struct roster_file *file = &keeper->roster.files[number];
-	uint64_t page = residency_page_size(), before = file->held;
-	struct again again = { .path = roster_path(&keeper->roster, number), .fd = -1 };
+	struct again *again = begin(keeper, roster_path(&keeper->roster, number), file->named);
+	uint64_t before = file->held;
 
-	if (again.path && open_again(keeper, &again, file->named) > 0 &&
-	    again.status.st_dev == file->device && again.status.st_ino == file->inode &&
-	    whole_pages(&again) == file->length)
-		hold(keeper, number, &again,
-		    least(file->length, file->held + (bytes + page - 1) / page * page));
+	if (!again)
+		return 0;
+	if (again->opened > 0 && again->status.st_dev == file->device &&
+	    again->status.st_ino == file->inode && what(again).length == file->length)
+		hold_more(keeper, number, again, bytes);
 	else
 		lookout_changed(keeper, file->folder, file->name);
-	if (again.fd >= 0)
-		close(again.fd);
-	free((char *)again.path);
-	file = &keeper->roster.files[number];
+	if (!keeper->hung)
+		end(again);
 	return file->held > before ? file->held - before : 0;
-}
-
-bool
-refresh_repin(struct keeper *keeper, uint64_t bytes)
-{
-	bool left = false;
-
-	for (size_t owner = 0; owner < keeper->holds_count; owner++)
-		for (uint32_t i = 0; i < keeper->roster.file_count; i++) {
-			const struct roster_file *file = &keeper->roster.files[i];
-
-			if (!file->name || file->owner != owner || file->failed || file->dirty ||
-			    file->held >= file->length)
-				continue;
-			left = true;
-			if (bytes == 0)
-				return true;
-			bytes -= least(hold_more(keeper, i, bytes), bytes);
-		}
-	return left;
 }

@@ -4,16 +4,18 @@
 
 #include "keeper.h"
 
+/*
+ * What is opened again. That, and what is read, is done aside (aside.h), since it may hang;
+ * meanwhile memory is given back as ever. No more than REFRESH_STEP is read in one go: the rest
+ * is for relief_fill.
+ */
+#define REFRESH_STEP (32ULL << 20)
+
 /* Opens NAME in FOLDER again: what it stands for by now is pinned, if it shall be, and what it
  * stood for before is let go. */
 void refresh_name(struct keeper *keeper, uint32_t folder, const char *name);
 
-/* Gives back BYTES of what is pinned, the last file of the last operand first, and its end
- * before its beginning. */
-void refresh_release(struct keeper *keeper, uint64_t bytes);
-
-/* Pins up to BYTES of what is not, the first file of the first operand first; false where nothing
- * is left to be pinned. */
-bool refresh_repin(struct keeper *keeper, uint64_t bytes);
+/* Opens a file that is not held as a whole, and holds up to BYTES more of it; returns how many. */
+uint64_t refresh_more(struct keeper *keeper, uint32_t number, uint64_t bytes);
 
 #endif

@@ -21,7 +21,9 @@ roster_free(struct roster *roster)
 		free(roster->files[i].name);
 	free(roster->folders);
 	free(roster->files);
-	free(roster->free_files);
+	free(roster->free_folders.list);
+	free(roster->free_files.list);
+	free(roster->order.list);
 	index_free(&roster->by_path);
 	index_free(&roster->by_watch);
 	index_free(&roster->by_name);
@@ -41,6 +43,25 @@ grow(void *list, size_t count, size_t *size, size_t item)
 	if (list)
 		*size = larger;
 	return list;
+}
+
+/* A number that is free again; ROSTER_NONE where there is none. */
+static uint32_t
+take_number(struct roster_numbers *numbers)
+{
+	return numbers->count ? numbers->list[--numbers->count] : ROSTER_NONE;
+}
+
+/* What cannot be kept for later is lost until the end. */
+static void
+keep_number(struct roster_numbers *numbers, uint32_t number)
+{
+	uint32_t *list = grow(numbers->list, numbers->count, &numbers->size, sizeof *list);
+
+	if (!list)
+		return;
+	numbers->list = list;
+	list[numbers->count++] = number;
 }
 
 static uint64_t
@@ -79,26 +100,41 @@ is_called(const struct roster *roster, uint32_t folder, const char *path, size_t
 }
 
 static uint32_t
-add_folder(struct roster *roster, const char *path, size_t length)
+new_folder(struct roster *roster)
 {
-	struct roster_folder *folders = grow(roster->folders, roster->folder_count,
-	    &roster->folder_size, sizeof *folders);
-	uint32_t number = (uint32_t)roster->folder_count;
-	struct roster_folder *folder;
+	uint32_t number = take_number(&roster->free_folders);
+	struct roster_folder *folders;
 
+	if (number != ROSTER_NONE)
+		return number;
+	folders = grow(roster->folders, roster->folder_count, &roster->folder_size,
+	    sizeof *folders);
 	if (!folders)
 		return ROSTER_NONE;
 	roster->folders = folders;
-	folder = &folders[number];
+	folders[roster->folder_count].path = NULL;
+	return (uint32_t)roster->folder_count++;
+}
+
+static uint32_t
+add_folder(struct roster *roster, const char *path, size_t length)
+{
+	uint32_t number = new_folder(roster);
+	struct roster_folder *folder;
+
+	if (number == ROSTER_NONE)
+		return ROSTER_NONE;
+	folder = &roster->folders[number];
 	*folder = (struct roster_folder){ .owner = ROSTER_NONE, .watch = -1 };
 	if (asprintf(&folder->path, "%.*s", (int)length, path) < 0)
-		return ROSTER_NONE;
-	if (index_add(&roster->by_path, hash_path(roster, path, length), number) < 0) {
-		free(folder->path);
-		return ROSTER_NONE;
-	}
-	roster->folder_count++;
-	return number;
+		folder->path = NULL;
+	if (folder->path &&
+	    index_add(&roster->by_path, hash_path(roster, path, length), number) == 0)
+		return number;
+	free(folder->path);
+	folder->path = NULL;
+	keep_number(&roster->free_folders, number);
+	return ROSTER_NONE;
 }
 
 uint32_t
@@ -134,6 +170,9 @@ roster_remove_folder(struct roster *roster, uint32_t folder)
 	index_remove(&roster->by_path, hash_path(roster, gone->path, strlen(gone->path)), folder);
 	free(gone->path);
 	gone->path = NULL;
+	keep_number(&roster->free_folders, folder);
+	if (roster->last == folder)
+		roster->last = ROSTER_NONE;
 }
 
 int
@@ -187,13 +226,12 @@ roster_find(const struct roster *roster, uint32_t folder, const char *name)
 }
 
 uint32_t
-roster_inode(const struct roster *roster, uint64_t device, uint64_t inode)
+roster_names(const struct roster *roster, uint64_t device, uint64_t inode, size_t *at)
 {
 	uint64_t hash = hash_inode(roster, device, inode);
 	uint32_t number;
-	size_t at = 0;
 
-	while ((number = index_next(&roster->by_inode, hash, &at)) != ROSTER_NONE) {
+	while ((number = index_next(&roster->by_inode, hash, at)) != ROSTER_NONE) {
 		const struct roster_file *file = &roster->files[number];
 
 		if (file->device == device && file->inode == inode)
@@ -202,13 +240,37 @@ roster_inode(const struct roster *roster, uint64_t device, uint64_t inode)
 	return number;
 }
 
+uint32_t
+roster_inode(const struct roster *roster, uint64_t device, uint64_t inode)
+{
+	uint32_t number;
+	size_t at = 0;
+
+	do
+		number = roster_names(roster, device, inode, &at);
+	while (number != ROSTER_NONE && roster->files[number].alias);
+	return number;
+}
+
+/* What is not there has no inode, and there may be many of it. */
+static int
+add_inode(struct roster *roster, uint32_t number)
+{
+	const struct roster_file *file = &roster->files[number];
+
+	if (file->inode == 0)
+		return 0;
+	return index_add(&roster->by_inode, hash_inode(roster, file->device, file->inode), number);
+}
+
 static uint32_t
 new_number(struct roster *roster)
 {
+	uint32_t number = take_number(&roster->free_files);
 	struct roster_file *files;
 
-	if (roster->free_count)
-		return roster->free_files[--roster->free_count];
+	if (number != ROSTER_NONE)
+		return number;
 	files = grow(roster->files, roster->file_count, &roster->file_size, sizeof *files);
 	if (!files)
 		return ROSTER_NONE;
@@ -216,23 +278,16 @@ new_number(struct roster *roster)
 	return (uint32_t)roster->file_count++;
 }
 
-/* What cannot be kept for later is lost until the end. */
 static void
 free_number(struct roster *roster, uint32_t number)
 {
-	uint32_t *list = grow(roster->free_files, roster->free_count, &roster->free_size,
-	    sizeof *list);
-
 	roster->files[number].name = NULL;
-	if (!list)
-		return;
-	roster->free_files = list;
-	list[roster->free_count++] = number;
+	keep_number(&roster->free_files, number);
 }
 
 uint32_t
-roster_add(struct roster *roster, uint32_t folder, const char *name, uint64_t device,
-    uint64_t inode)
+roster_add(struct roster *roster, uint32_t folder, const char *name, uint32_t owner,
+    uint64_t device, uint64_t inode)
 {
 	uint32_t number = new_number(roster);
 	struct roster_file *file;
@@ -241,6 +296,8 @@ roster_add(struct roster *roster, uint32_t folder, const char *name, uint64_t de
 		return ROSTER_NONE;
 	file = &roster->files[number];
 	*file = (struct roster_file){ .folder = folder,
+		.owner = owner,
+		.sequence = roster->sequence++,
 		.device = device,
 		.inode = inode,
 		.place = SHARE_NOWHERE };
@@ -249,8 +306,11 @@ roster_add(struct roster *roster, uint32_t folder, const char *name, uint64_t de
 		return ROSTER_NONE;
 	}
 	if (index_add(&roster->by_name, hash_name(roster, folder, name), number) == 0) {
-		if (index_add(&roster->by_inode, hash_inode(roster, device, inode), number) == 0)
+		if (add_inode(roster, number) == 0) {
+			roster->folders[folder].files++;
+			roster->ordered = false;
 			return number;
+		}
 		index_remove(&roster->by_name, hash_name(roster, folder, name), number);
 	}
 	free(file->name);
@@ -266,7 +326,7 @@ roster_replace(struct roster *roster, uint32_t number, uint64_t device, uint64_t
 	index_remove(&roster->by_inode, hash_inode(roster, file->device, file->inode), number);
 	file->device = device;
 	file->inode = inode;
-	return index_add(&roster->by_inode, hash_inode(roster, device, inode), number);
+	return add_inode(roster, number);
 }
 
 void
@@ -276,8 +336,48 @@ roster_remove(struct roster *roster, uint32_t number)
 
 	index_remove(&roster->by_name, hash_name(roster, file->folder, file->name), number);
 	index_remove(&roster->by_inode, hash_inode(roster, file->device, file->inode), number);
+	roster->folders[file->folder].files--;
+	roster->ordered = false;
 	free(file->name);
 	free_number(roster, number);
+}
+
+static int
+compare(const void *a, const void *b, void *argument)
+{
+	const struct roster *roster = argument;
+	const struct roster_file *one = &roster->files[*(const uint32_t *)a];
+	const struct roster_file *other = &roster->files[*(const uint32_t *)b];
+
+	if (one->owner != other->owner)
+		return one->owner < other->owner ? -1 : 1;
+	return one->sequence < other->sequence ? -1 : one->sequence > other->sequence;
+}
+
+const uint32_t *
+roster_order(struct roster *roster, size_t *count)
+{
+	static const uint32_t none = ROSTER_NONE;
+	struct roster_numbers *order = &roster->order;
+
+	if (!roster->ordered) {
+		order->count = 0;
+		for (uint32_t i = 0; i < roster->file_count; i++) {
+			uint32_t *list = grow(order->list, order->count, &order->size,
+			    sizeof *list);
+
+			if (!list)
+				return NULL;
+			order->list = list;
+			if (roster->files[i].name)
+				list[order->count++] = i;
+		}
+		if (order->count)
+			qsort_r(order->list, order->count, sizeof *order->list, compare, roster);
+		roster->ordered = true;
+	}
+	*count = order->count;
+	return order->list ? order->list : &none;
 }
 
 char *

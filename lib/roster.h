@@ -21,27 +21,35 @@
 struct roster_folder {
 	char *path;     /* as the user would write it; NULL: not in use */
 	uint32_t owner; /* operand that new files in it are of; ROSTER_NONE: they are not wanted */
+	uint32_t files; /* of the roster in it */
 	int watch;      /* of notice; -1: none */
 	uint64_t device, inode; /* that the path was when last looked at; 0: nothing */
 	uint64_t changed;       /* st_mtime in ns of then */
 	bool root;  /* it is wanted, or a file in it is, even where it goes and comes back */
+	bool mute;  /* no watch tells all that happens in it */
 	bool stale; /* all that is in it shall be looked at again */
 };
 
 struct roster_file {
 	char *name; /* NULL: not in use */
 	uint32_t folder, owner;
-	uint64_t device, inode; /* as it was opened last */
+	uint64_t sequence;      /* the earlier it was added, the lower */
+	uint64_t device, inode; /* as it was opened last; 0: it is not there */
 	uint64_t size, changed; /* st_size, and st_ctime in ns, of then */
 	uint64_t length;        /* bytes that shall be pinned, whole pages */
 	uint64_t held;          /* of these, mapped and locked: what mlock says */
 	uint64_t pinned;        /* of these, in memory and mapped, as last measured */
 	uint64_t owed;          /* bytes that were lost or given back, and not pinned again */
+	uint64_t retry, pause; /* where it failed: when it is tried again, and how long it waited */
 	struct share_place place;
-	bool named;  /* by the user, who wants whatever is called so */
-	bool look;   /* nobody tells when it changes */
-	bool dirty;  /* to be opened again */
-	bool failed; /* it could not be pinned, and that was said */
+	bool named;   /* by the user, who wants whatever is called so */
+	bool alias;   /* another name of the same file is held */
+	bool look;    /* nobody tells when it changes */
+	bool dirty;   /* to be opened again */
+	bool counted; /* among the files of its operand */
+	bool failed;  /* it could not be pinned as a whole */
+	bool crowded; /* since that is more than is allowed */
+	bool said;    /* that it could not be */
 };
 
 struct roster {
@@ -51,8 +59,12 @@ struct roster {
 
 	/* its own */
 	size_t folder_size, file_size;
-	uint32_t *free_files;
-	size_t free_count, free_size;
+	struct roster_numbers {
+		uint32_t *list;
+		size_t count, size;
+	} free_folders, free_files, order;
+	uint64_t sequence;
+	bool ordered;
 	uint32_t last; /* folder that was asked for last */
 	struct hash_key key;
 	struct index by_path, by_watch, by_name, by_inode;
@@ -64,6 +76,8 @@ void roster_free(struct roster *roster);
 /* The folder called PATH (LENGTH bytes, slashes at its end do not count): added where ADD, and
  * then ROSTER_NONE with ENOMEM. */
 uint32_t roster_folder(struct roster *roster, const char *path, size_t length, bool add);
+
+/* Which must have no files. */
 void roster_remove_folder(struct roster *roster, uint32_t folder);
 
 /* Sets what its watch is; -1 with ENOMEM. */
@@ -79,12 +93,19 @@ const char *roster_split(const char *path, size_t *length);
 /* The file NAME in FOLDER, or ROSTER_NONE. */
 uint32_t roster_find(const struct roster *roster, uint32_t folder, const char *name);
 
-/* A file of that inode which is pinned, or shall be; ROSTER_NONE where there is none. */
+/* The file of that inode which is pinned, or shall be; ROSTER_NONE where there is none. */
 uint32_t roster_inode(const struct roster *roster, uint64_t device, uint64_t inode);
 
+/* As index_next: all names of an inode. */
+uint32_t roster_names(const struct roster *roster, uint64_t device, uint64_t inode, size_t *at);
+
+/* All files by operand, and in the order in which they came; NULL with ENOMEM. Valid until one is
+ * added or removed. */
+const uint32_t *roster_order(struct roster *roster, size_t *count);
+
 /* Adds a file, of which only these are set; ROSTER_NONE with ENOMEM. */
-uint32_t roster_add(struct roster *roster, uint32_t folder, const char *name, uint64_t device,
-    uint64_t inode);
+uint32_t roster_add(struct roster *roster, uint32_t folder, const char *name, uint32_t owner,
+    uint64_t device, uint64_t inode);
 
 /* The name stands for another inode. -1 with ENOMEM. */
 int roster_replace(struct roster *roster, uint32_t file, uint64_t device, uint64_t inode);

@@ -3,34 +3,48 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "child.h"
 #include "num.h"
+#include "stop.h"
 
 #define MAPS_PATH    "/proc/sys/vm/max_map_count"
 #define MAPS_DEFAULT 65530
 #define MAPS_OTHERS  2048 /* stacks, heaps, and what is mapped to be loaded */
 
-#define PATIENCE 30 /* seconds: a worker that does not answer is as good as dead */
+/* A worker that does not answer is as good as dead. */
+#define PATIENCE 30000000000ULL /* ns */
+#define BREATH   100            /* ms */
 
-enum order { ORDER_ADD, ORDER_FIT, ORDER_DROP, ORDER_MEASURE };
+enum order {
+	ORDER_ADD,
+	ORDER_RESIZE,
+	ORDER_LOOK,
+	ORDER_RESTORE,
+	ORDER_DROP,
+	ORDER_MEASURE,
+};
 
 /* To a worker: with a descriptor for each item of ORDER_ADD. */
 struct request {
 	enum order order;
 	uint32_t count;
 	struct {
-		uint64_t start, length, end;
+		struct pin_what what; /* its descriptor is another one here */
+		uint64_t length;      /* to be locked; of ORDER_RESTORE, where to begin */
 		uint32_t number;
 	} items[SHARE_TOGETHER];
 };
@@ -40,7 +54,7 @@ struct reply {
 	uint32_t count;
 	bool more, unknown;
 	struct {
-		uint64_t seen;
+		uint64_t length, seen, first;
 		uint32_t number;
 		enum pin_failure failure;
 		int error;
@@ -123,36 +137,52 @@ measure_all(int fd, struct pins *pins)
 }
 
 /* Descriptors that did not come (too many are open) fail as such. */
+static enum pin_failure
+obey_one(struct pins *pins, const struct request *request, uint32_t i, int fd, struct reply *reply)
+{
+	struct pin_what what = request->items[i].what;
+	uint32_t number = request->items[i].number;
+
+	reply->items[i].length = request->items[i].length;
+	what.fd = fd;
+	errno = EMFILE;
+	switch (request->order) {
+	case ORDER_ADD:
+		return fd < 0
+		    ? PIN_ERROR
+		    : pins_add(pins, &what, &reply->items[i].length, &reply->items[i].number);
+	case ORDER_RESIZE:
+		return pins_resize(pins, number, &reply->items[i].length, &reply->items[i].seen);
+	case ORDER_LOOK:
+		reply->items[i].seen = pins_look(pins, number, &reply->items[i].first);
+		break;
+	case ORDER_RESTORE:
+		return pins_restore(pins, number, request->items[i].length);
+	case ORDER_DROP:
+		pins_drop(pins, number);
+		break;
+	case ORDER_MEASURE:
+		break;
+	}
+	return PIN_DONE;
+}
+
 static void
 obey(struct pins *pins, const struct request *request, const int *fds, int fd_count,
     struct reply *reply)
 {
 	reply->count = request->count;
 	for (uint32_t i = 0; i < request->count; i++) {
-		uint32_t number = request->items[i].number;
-		enum pin_failure failure = PIN_DONE;
-
-		errno = EMFILE;
-		if (request->order == ORDER_ADD)
-			failure = (int)i < fd_count
-			    ? pins_add(pins, fds[i], request->items[i].start,
-				  request->items[i].length, request->items[i].end, &number)
-			    : PIN_ERROR;
-		else if (request->order == ORDER_FIT)
-			failure = pins_fit(pins, number, request->items[i].length,
-			    &reply->items[i].seen);
-		else
-			pins_drop(pins, number);
+		reply->items[i].failure = obey_one(pins, request, i,
+		    (int)i < fd_count ? fds[i] : -1, reply);
 		reply->items[i].error = errno;
-		reply->items[i].number = number;
-		reply->items[i].failure = failure;
 	}
 }
 
 static void
-serve(int fd)
+serve(int fd, const atomic_bool *halt)
 {
-	struct pins pins = { 0 };
+	struct pins pins = { .halt = halt };
 	struct request request;
 	int fds[SHARE_TOGETHER], count;
 
@@ -174,15 +204,19 @@ serve(int fd)
 
 /* What ends us comes by the socket; a terminal's signals are for who reads it. */
 static void
-become_worker(int fd, pid_t parent)
+become_worker(const struct shares *shares, int fd, pid_t parent)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGALRM, SIGQUIT, SIGUSR1, SIGUSR2,
 		SIGPIPE };
 	long most = sysconf(_SC_OPEN_MAX);
+	sigset_t none;
 	int null;
 
 	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
 		signal(signals[i], SIG_IGN);
+	/* one that is blocked stays pending, ignored or not, and looks like a stop for ever */
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(0);
@@ -197,7 +231,7 @@ become_worker(int fd, pid_t parent)
 	if (chdir("/") < 0) {
 		/* it is used for nothing */
 	}
-	serve(fd);
+	serve(fd, shares->halt);
 	_exit(0);
 }
 
@@ -226,7 +260,7 @@ send_request(struct share *share, const struct request *request, const struct sh
 
 	if (items) {
 		for (uint32_t i = 0; i < request->count; i++)
-			fds[i] = items[i].fd;
+			fds[i] = items[i].what.fd;
 		control.header.cmsg_level = SOL_SOCKET;
 		control.header.cmsg_type = SCM_RIGHTS;
 		control.header.cmsg_len = CMSG_LEN(request->count * sizeof(int));
@@ -240,33 +274,76 @@ send_request(struct share *share, const struct request *request, const struct sh
 	return n == (ssize_t)sizeof *request ? 0 : -1;
 }
 
+/* Waits for what a worker sends; false where it takes too long. */
+static bool
+wait_for_reply(const struct shares *shares, const struct share *share)
+{
+	bool breathes = shares->breathe && pthread_equal(shares->main, pthread_self());
+	struct pollfd ready = { .fd = share->fd, .events = POLLIN };
+	uint64_t deadline = stop_now() + PATIENCE;
+
+	while (poll(&ready, 1, BREATH) <= 0) {
+		if (stop_now() >= deadline)
+			return false;
+		if (breathes)
+			shares->breathe(shares->argument);
+	}
+	return true;
+}
+
 static int
-receive_reply(struct share *share, struct reply *reply)
+receive_reply(const struct shares *shares, struct share *share, struct reply *reply)
 {
 	ssize_t n;
 
+	if (!wait_for_reply(shares, share))
+		return -1;
 	do
 		n = recv(share->fd, reply, sizeof *reply, 0);
 	while (n < 0 && errno == EINTR);
 	return n == (ssize_t)sizeof *reply ? 0 : -1;
 }
 
-/* With the lock of the share. -1: the worker is gone. */
+/* With the lock of the share. -1 with errno: ECONNRESET where the worker is gone; else it is
+ * well, and has not heard of it. */
 static int
-ask(struct share *share, const struct request *request, const struct share_item *items,
+ask(const struct shares *shares, struct share *share, const struct request *request,
+    const struct share_item *items, struct reply *reply)
+{
+	if (!share->dead && send_request(share, request, items) == 0) {
+		if (receive_reply(shares, share, reply) == 0)
+			return 0;
+	} else if (!share->dead && errno != EPIPE && errno != ECONNRESET)
+		return -1;
+	give_up(share);
+	errno = ECONNRESET;
+	return -1;
+}
+
+/* As ask, of one; what it failed with is in the reply then. */
+static void
+ask_one(struct shares *shares, struct share_place place, struct request *request,
     struct reply *reply)
 {
-	if (!share->dead && send_request(share, request, items) == 0 &&
-	    receive_reply(share, reply) == 0)
-		return 0;
-	give_up(share);
-	return -1;
+	struct share *share = shares->list[place.share];
+
+	request->count = 1;
+	request->items[0].number = place.number;
+	reply->items[0].first = 0;
+	pthread_mutex_lock(&share->lock);
+	if (share->own)
+		obey(&share->pins, request, NULL, 0, reply);
+	else if (ask(shares, share, request, NULL, reply) < 0) {
+		reply->items[0].failure = errno == ECONNRESET ? PIN_WORKER : PIN_ERROR;
+		reply->items[0].error = errno;
+		reply->items[0].length = reply->items[0].seen = PIN_UNKNOWN;
+	}
+	pthread_mutex_unlock(&share->lock);
 }
 
 static int
 start_worker(struct shares *shares, struct share *share)
 {
-	struct timeval patience = { .tv_sec = PATIENCE };
 	struct epoll_event event = { .events = EPOLLHUP };
 	pid_t parent = getpid();
 	int ends[2];
@@ -275,14 +352,13 @@ start_worker(struct shares *shares, struct share *share)
 		return -1;
 	share->pid = fork();
 	if (share->pid == 0)
-		become_worker(ends[1], parent);
+		become_worker(shares, ends[1], parent);
 	close(ends[1]);
 	if (share->pid < 0) {
 		share->pid = 0;
 		close(ends[0]);
 		return -1;
 	}
-	setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
 	share->fd = ends[0];
 	share->dead = false;
 	share->used = 0;
@@ -292,17 +368,42 @@ start_worker(struct shares *shares, struct share *share)
 	return 0;
 }
 
+/* Those that have ended by now are nobody's any more. */
 static void
-end_worker(struct share *share)
+bury(struct shares *shares)
+{
+	for (size_t i = 0; i < SHARE_WORKERS; i++)
+		if (shares->ending[i] && child_poll(shares->ending[i], &(int){ 0 }) != 0)
+			shares->ending[i] = 0;
+}
+
+static bool
+any_ending(struct shares *shares)
+{
+	bool any = false;
+
+	bury(shares);
+	for (size_t i = 0; i < SHARE_WORKERS; i++)
+		any |= shares->ending[i] != 0;
+	return any;
+}
+
+/* It may hang in the kernel, and is not waited for. */
+static void
+end_worker(struct shares *shares, struct share *share)
 {
 	if (share->fd >= 0)
 		close(share->fd);
 	share->fd = -1;
-	if (share->pid > 0) {
+	if (share->pid > 0)
 		kill(share->pid, SIGKILL);
-		child_wait(share->pid, &(int){ 0 });
-	}
+	for (size_t i = 0; i < SHARE_WORKERS && share->pid > 0; i++)
+		if (!shares->ending[i]) {
+			shares->ending[i] = share->pid;
+			break;
+		}
 	share->pid = 0;
+	bury(shares);
 }
 
 /* A share, in the list, of nobody yet. */
@@ -325,11 +426,37 @@ add_share(struct shares *shares)
 	return share;
 }
 
+/* One that nobody holds, as its worker has died and could not be replaced. */
+static struct share *
+find_free(const struct shares *shares)
+{
+	for (uint32_t i = 0; i < shares->count; i++)
+		if (shares->list[i]->dead && shares->list[i]->pid == 0)
+			return shares->list[i];
+	return NULL;
+}
+
+static uint32_t
+most_workers(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur / 4 >= SHARE_WORKERS)
+		return SHARE_WORKERS;
+	return (uint32_t)files.rlim_cur / 4;
+}
+
 int
 shares_grow(struct shares *shares)
 {
-	struct share *share = add_share(shares);
+	struct share *share = find_free(shares);
 
+	if (!share && shares->count > most_workers()) {
+		errno = EAGAIN;
+		return -1;
+	}
+	if (!share)
+		share = add_share(shares);
 	return share ? start_worker(shares, share) : -1;
 }
 
@@ -351,22 +478,45 @@ shares_most(void)
 }
 
 int
-shares_begin(struct shares *shares, uint64_t files, int news)
+shares_begin(struct shares *shares, uint64_t files)
 {
 	struct share *own;
 
-	*shares = (struct shares){ .news = news, .most = shares_most() };
+	shares->main = pthread_self();
+	shares->most = shares_most();
 	pthread_mutex_init(&shares->lock, NULL);
+	shares->halt = mmap(NULL, sizeof *shares->halt, PROT_READ | PROT_WRITE,
+	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shares->halt == MAP_FAILED) {
+		shares->halt = NULL;
+		return -1;
+	}
 	own = add_share(shares);
 	if (!own)
 		return -1;
 	own->own = true;
 	own->dead = false;
-	/* what cannot be started is missed where there is no room */
-	while (shares->count * (uint64_t)shares->most < files)
+	own->pins.halt = shares->halt;
+	/* those that are pinned together need room in one; what cannot be started is missed where
+	 * there is none */
+	while (shares->most > SHARE_TOGETHER &&
+	    shares->count * (uint64_t)(shares->most - SHARE_TOGETHER) < files)
 		if (shares_grow(shares) < 0)
 			break;
 	return 0;
+}
+
+void
+shares_halt(struct shares *shares, bool halt)
+{
+	if (shares->halt)
+		atomic_store(shares->halt, halt);
+}
+
+bool
+shares_halted(const struct shares *shares)
+{
+	return shares->halt && atomic_load_explicit(shares->halt, memory_order_relaxed);
 }
 
 /* The one that has most room, for COUNT more. */
@@ -403,29 +553,33 @@ add_own(struct share *share, struct share_item *items, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		struct share_item *item = &items[i];
 
-		item->failure = pins_add(&share->pins, item->fd, item->start, item->length,
-		    item->end, &item->place.number);
+		item->place.number = UINT32_MAX;
+		item->failure = pins_add(&share->pins, &item->what, &item->locked,
+		    &item->place.number);
 		item->error = errno;
 	}
 }
 
 static void
-add_remote(struct share *share, struct share_item *items, size_t count)
+add_remote(const struct shares *shares, struct share *share, struct share_item *items, size_t count)
 {
 	struct request request = { .order = ORDER_ADD, .count = (uint32_t)count };
 	struct reply reply;
-	bool answered;
+	int error = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		request.items[i].start = items[i].start;
-		request.items[i].length = items[i].length;
-		request.items[i].end = items[i].end;
+		request.items[i].what = items[i].what;
+		request.items[i].length = items[i].locked;
 	}
-	answered = ask(share, &request, items, &reply) == 0;
+	if (ask(shares, share, &request, items, &reply) < 0)
+		error = errno;
 	for (size_t i = 0; i < count; i++) {
-		items[i].failure = answered ? reply.items[i].failure : PIN_WORKER;
-		items[i].error = answered ? reply.items[i].error : ECONNRESET;
-		items[i].place.number = answered ? reply.items[i].number : UINT32_MAX;
+		items[i].failure = !error ? reply.items[i].failure
+		    : error == ECONNRESET ? PIN_WORKER
+					  : PIN_ERROR;
+		items[i].error = error ? error : reply.items[i].error;
+		items[i].locked = error ? 0 : reply.items[i].length;
+		items[i].place.number = error ? UINT32_MAX : reply.items[i].number;
 	}
 }
 
@@ -437,59 +591,75 @@ shares_add(struct shares *shares, struct share_item *items, size_t count)
 
 	if (share) {
 		pthread_mutex_lock(&share->lock);
-		(share->own ? add_own : add_remote)(share, items, count);
+		if (share->own)
+			add_own(share, items, count);
+		else
+			add_remote(shares, share, items, count);
 		pthread_mutex_unlock(&share->lock);
 	}
 	for (size_t i = 0; i < count; i++) {
 		if (!share)
 			items[i].failure = PIN_MAPS;
 		items[i].place.share = number;
-		if (items[i].failure == PIN_DONE)
+		if (items[i].failure == PIN_DONE && items[i].locked > 0)
 			continue;
 		items[i].place = SHARE_NOWHERE;
+		items[i].locked = 0;
 		if (share)
 			unuse(shares, share);
 	}
 }
 
 enum pin_failure
-shares_fit(struct shares *shares, struct share_place place, uint64_t length, uint64_t *seen)
+shares_resize(struct shares *shares, struct share_place place, uint64_t *length, uint64_t *seen)
 {
-	struct share *share = shares->list[place.share];
-	struct request request = { .order = ORDER_FIT, .count = 1 };
-	enum pin_failure failure;
+	struct request request = { .order = ORDER_RESIZE };
 	struct reply reply;
 
-	if (share->own)
-		return pins_fit(&share->pins, place.number, length, seen);
-	request.items[0].number = place.number;
-	request.items[0].length = length;
-	pthread_mutex_lock(&share->lock);
-	failure = ask(share, &request, NULL, &reply) < 0 ? PIN_WORKER : reply.items[0].failure;
-	pthread_mutex_unlock(&share->lock);
-	*seen = failure == PIN_WORKER ? PIN_UNKNOWN : reply.items[0].seen;
-	errno = failure == PIN_WORKER ? ECONNRESET : reply.items[0].error;
-	return failure;
+	request.items[0].length = *length;
+	ask_one(shares, place, &request, &reply);
+	*length = reply.items[0].length;
+	*seen = reply.items[0].seen;
+	errno = reply.items[0].error;
+	return reply.items[0].failure;
+}
+
+uint64_t
+shares_look(struct shares *shares, struct share_place place, uint64_t *first)
+{
+	struct request request = { .order = ORDER_LOOK };
+	struct reply reply;
+
+	ask_one(shares, place, &request, &reply);
+	*first = reply.items[0].first;
+	return reply.items[0].seen;
+}
+
+enum pin_failure
+shares_restore(struct shares *shares, struct share_place place, uint64_t first)
+{
+	struct request request = { .order = ORDER_RESTORE };
+	struct reply reply;
+
+	request.items[0].length = first;
+	ask_one(shares, place, &request, &reply);
+	errno = reply.items[0].error;
+	return reply.items[0].failure;
 }
 
 void
 shares_drop(struct shares *shares, struct share_place place)
 {
-	struct request request = { .order = ORDER_DROP, .count = 1 };
-	struct share *share;
+	struct request request = { .order = ORDER_DROP };
 	struct reply reply;
 
 	if (place.share == UINT32_MAX)
 		return;
-	share = shares->list[place.share];
-	request.items[0].number = place.number;
-	pthread_mutex_lock(&share->lock);
-	if (share->own)
-		pins_drop(&share->pins, place.number);
-	else
-		ask(share, &request, NULL, &reply);
-	pthread_mutex_unlock(&share->lock);
-	unuse(shares, share);
+	ask_one(shares, place, &request, &reply);
+	/* what does not hear of it must not hold it */
+	if (reply.items[0].failure == PIN_ERROR)
+		give_up(shares->list[place.share]);
+	unuse(shares, shares->list[place.share]);
 }
 
 int
@@ -503,6 +673,7 @@ shares_tag(struct shares *shares, struct share_place place, uint32_t tag)
 
 		if (!tags)
 			return -1;
+		memset(tags + share->tag_count, 0xff, (count - share->tag_count) * sizeof *tags);
 		share->tags = tags;
 		share->tag_count = count;
 	}
@@ -522,23 +693,26 @@ pass_on(uint32_t number, uint64_t seen, void *argument)
 {
 	const struct measuring *measuring = argument;
 
-	if (number < measuring->share->tag_count)
+	if (number < measuring->share->tag_count && measuring->share->tags[number] != UINT32_MAX)
 		measuring->changed(measuring->share->tags[number], seen, measuring->argument);
 }
 
 /* With the lock of the share. 0 as well where it dies meanwhile: shares_reap tells. */
 static int
-measure_remote(struct share *share, struct measuring *measuring)
+measure_remote(const struct shares *shares, struct share *share, struct measuring *measuring)
 {
 	struct request request = { .order = ORDER_MEASURE };
 	struct reply reply = { .more = true };
 
-	if (share->dead || send_request(share, &request, NULL) < 0) {
-		give_up(share);
+	if (share->dead)
 		return 0;
+	if (send_request(share, &request, NULL) < 0) {
+		if (errno == EPIPE || errno == ECONNRESET)
+			give_up(share);
+		return 0; /* else the next time */
 	}
 	while (reply.more) {
-		if (receive_reply(share, &reply) < 0) {
+		if (receive_reply(shares, share, &reply) < 0) {
 			give_up(share);
 			return 0;
 		}
@@ -560,27 +734,51 @@ shares_measure(struct shares *shares, void (*changed)(uint32_t tag, uint64_t see
 
 		pthread_mutex_lock(&share->lock);
 		if ((share->own ? pins_measure(&share->pins, pass_on, &measuring)
-				: measure_remote(share, &measuring)) < 0)
+				: measure_remote(shares, share, &measuring)) < 0)
 			result = -1;
 		pthread_mutex_unlock(&share->lock);
 	}
 	return result;
 }
 
-uint32_t
-shares_reap(struct shares *shares)
+uint64_t
+shares_spent(const struct shares *shares)
 {
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < shares->count; i++) {
+		const struct share *share = shares->list[i];
+		struct timespec spent;
+		clockid_t clock;
+
+		if ((share->own || share->pid > 0) &&
+		    clock_getcpuclockid(share->own ? 0 : share->pid, &clock) == 0 &&
+		    clock_gettime(clock, &spent) == 0)
+			sum += (uint64_t)spent.tv_sec * 1000000000ULL + (uint64_t)spent.tv_nsec;
+	}
+	return sum;
+}
+
+uint32_t
+shares_reap(struct shares *shares, bool *killed)
+{
+	bury(shares);
 	for (uint32_t i = 0; i < shares->count; i++) {
 		struct share *share = shares->list[i];
+		bool ours = share->dead;
+		int status = 0;
 
 		if (share->pid == 0)
 			continue;
-		if (child_poll(share->pid, &(int){ 0 }) != 0)
+		if (child_poll(share->pid, &status) != 0)
 			share->pid = 0; /* it is nobody's any more */
 		else if (!share->dead)
 			continue;
+		*killed = !ours && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
 		share->dead = true;
-		end_worker(share);
+		end_worker(shares, share);
+		for (size_t j = 0; j < share->tag_count; j++)
+			share->tags[j] = UINT32_MAX;
 		start_worker(shares, share); /* where it fails, it stays dead, and has no room */
 		return i;
 	}
@@ -593,11 +791,16 @@ shares_release(struct shares *shares)
 	for (uint32_t i = 0; i < shares->count; i++) {
 		struct share *share = shares->list[i];
 
-		end_worker(share);
+		end_worker(shares, share);
 		pins_release(&share->pins);
 		free(share->tags);
 		free(share);
 	}
 	free(shares->list);
+	/* what holds the files' memory goes before us, unless it hangs */
+	for (int i = 0; i < 100 && any_ending(shares); i++)
+		poll(NULL, 0, 10);
+	if (shares->halt)
+		munmap(shares->halt, sizeof *shares->halt);
 	*shares = (struct shares){ .news = -1 };
 }

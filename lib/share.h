@@ -3,6 +3,7 @@
 #define HOTSET_SHARE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,6 +19,7 @@
  */
 
 #define SHARE_TOGETHER 64 /* pinned in one call, at most */
+#define SHARE_WORKERS  64 /* at most, and no more than a quarter of the descriptors */
 
 struct share_place {
 	uint32_t share, number;
@@ -29,10 +31,10 @@ struct share_place {
 	}
 
 struct share_item {
-	int fd;                      /* of what shall be pinned */
-	uint64_t start, length, end; /* as pins_add */
+	struct pin_what what;
+	uint64_t locked; /* as pins_add */
 
-	/* what became of it */
+	/* what became of it; nowhere, and no failure: it was halted */
 	struct share_place place;
 	enum pin_failure failure;
 	int error;
@@ -53,21 +55,33 @@ struct share {
 struct shares {
 	int news; /* an epoll(7) descriptor that is told of workers; -1: none */
 
+	/* Called in the thread of shares_begin while it waits for a worker; NULL: nobody is. */
+	void (*breathe)(void *argument);
+	void *argument;
+
 	/* its own */
+	pthread_t main;
 	pthread_mutex_t lock;
 	struct share **list;
 	uint32_t count;
-	size_t most; /* mappings of each */
+	size_t most;                 /* mappings of each */
+	atomic_bool *halt;           /* seen by all processes */
+	pid_t ending[SHARE_WORKERS]; /* were told to, and have not yet */
 };
 
 /* How many files one process can pin: vm.max_map_count, less what else it maps. */
 size_t shares_most(void);
 
-/* Begins with as many processes as FILES need, if there can be as many. -1 with ENOMEM. */
-int shares_begin(struct shares *shares, uint64_t files, int news);
+/* Begins with as many processes as FILES need, if there can be as many; NEWS, BREATHE and ARGUMENT
+ * are set. -1 with ENOMEM. */
+int shares_begin(struct shares *shares, uint64_t files);
 
 /* One more worker, for as many files; -1 with errno. In one thread only. */
 int shares_grow(struct shares *shares);
+
+/* While it is halted, nothing more is pinned; what is being pinned is so in part. */
+void shares_halt(struct shares *shares, bool halt);
+bool shares_halted(const struct shares *shares);
 
 /* Pins COUNT files in one of the processes; PIN_MAPS for all where none has room. Thread-safe. */
 void shares_add(struct shares *shares, struct share_item *items, size_t count);
@@ -75,18 +89,23 @@ void shares_add(struct shares *shares, struct share_item *items, size_t count);
 /* What shares_measure calls it; -1 with ENOMEM. Only in the thread that measures. */
 int shares_tag(struct shares *shares, struct share_place place, uint32_t tag);
 
-/* As pins_fit and pins_drop; PIN_ERROR with errno. */
+/* As those of pin.h; PIN_ERROR with errno. */
 enum pin_failure
-shares_fit(struct shares *shares, struct share_place place, uint64_t length, uint64_t *seen);
+shares_resize(struct shares *shares, struct share_place place, uint64_t *length, uint64_t *seen);
+uint64_t shares_look(struct shares *shares, struct share_place place, uint64_t *first);
+enum pin_failure shares_restore(struct shares *shares, struct share_place place, uint64_t first);
 void shares_drop(struct shares *shares, struct share_place place);
 
 /* As pins_measure, of all, by their tags. */
 int shares_measure(struct shares *shares,
     void (*changed)(uint32_t tag, uint64_t seen, void *argument), void *argument);
 
+/* Processor time of all, in ns. */
+uint64_t shares_spent(const struct shares *shares);
+
 /* The number of a worker that has died, with all its pins; another one is in its place then, if
- * there can be. UINT32_MAX: none has. */
-uint32_t shares_reap(struct shares *shares);
+ * there can be. UINT32_MAX: none has. *KILLED: by SIGKILL, not ours. */
+uint32_t shares_reap(struct shares *shares, bool *killed);
 
 /* Lets go of everything, and ends all workers. */
 void shares_release(struct shares *shares);

@@ -9,6 +9,7 @@
 #include "cgroup.h"
 #include "meminfo.h"
 #include "num.h"
+#include "vmstat.h"
 
 #define SOON  100000000ULL /* ns between looks */
 #define LATER 250000000ULL /* where there is plenty */
@@ -22,20 +23,51 @@ struct level {
 	uint64_t bytes, low; /* bytes: UINT64_MAX where nobody tells */
 };
 
+static uint64_t
+less(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+static uint64_t
+least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/*
+ * Linux 5.18 to 6.6 leave the pages of large folios that are mapped page by page, as those of XFS
+ * are, with the idle cache when they are locked: what is pinned and does not count as locked cannot
+ * go, though it counts as available. No more of CACHE than there is.
+ */
 static struct level
-of_machine(const struct valve *valve)
+of_machine(struct valve *valve, uint64_t pinned)
 {
 	struct meminfo info;
 
+	valve->hidden = 0;
 	if (meminfo_read(valve->meminfo, &info) < 0 || info.total == MEMINFO_UNKNOWN ||
 	    info.available == MEMINFO_UNKNOWN)
 		return (struct level){ UINT64_MAX, 0 };
-	return (struct level){ info.available, VALVE_KEEPS(info.total) };
+	if (info.mlocked != MEMINFO_UNKNOWN)
+		valve->hidden = less(pinned, info.mlocked);
+	return (struct level){ less(info.available, valve->hidden), VALVE_KEEPS(info.total) };
+}
+
+/* Of a cgroup's idle cache, what cannot go in truth: its pages may be charged elsewhere. */
+static uint64_t
+hidden_of(const struct valve *valve, const struct cgroup_level *level, uint64_t pinned)
+{
+	uint64_t hidden = valve->hidden;
+
+	if (level->unevictable != CGROUP_UNKNOWN)
+		hidden = least(hidden, less(pinned, level->unevictable));
+	return level->inactive_file == CGROUP_UNKNOWN ? 0 : least(hidden, level->inactive_file);
 }
 
 /* Of the cgroup that is nearest to its limit. */
 static struct level
-of_group(const struct valve *valve, char **path)
+of_group(const struct valve *valve, uint64_t pinned, char **path)
 {
 	struct level level = { UINT64_MAX, 0 };
 	const struct cgroup_level *found;
@@ -49,6 +81,7 @@ of_group(const struct valve *valve, char **path)
 		/* as in MemAvailable: half of the cache in use can go without harm */
 		if (found->active_file != CGROUP_UNKNOWN)
 			level.bytes += found->active_file / 2;
+		level.bytes = less(level.bytes, hidden_of(valve, found, pinned));
 		level.low = VALVE_KEEPS(cgroup_limit_of(found));
 		*path = strdup(found->path);
 	}
@@ -69,13 +102,23 @@ spare(struct level level)
 	return level.bytes > 2 * level.low ? level.bytes - 2 * level.low : 0;
 }
 
+/* VMSTAT_UNKNOWN where the kernel does not tell. */
+static uint64_t
+count_kills(const char *root)
+{
+	struct vmstat vmstat;
+
+	return vmstat_read(root, &vmstat) < 0 ? VMSTAT_UNKNOWN : vmstat.oom_kill;
+}
+
 int
 valve_begin(struct valve *valve, const char *root, uint64_t quiet_time, uint64_t now)
 {
 	*valve = (struct valve){ .root = root,
 		.quiet_time = quiet_time,
 		.wait = quiet_time,
-		.tight_at = now };
+		.tight_at = now,
+		.kills = count_kills(root) };
 	if (asprintf(&valve->meminfo, "%s%s", root, MEMINFO_PATH) < 0) {
 		valve->meminfo = NULL;
 		errno = ENOMEM;
@@ -128,13 +171,13 @@ say_short(struct valve *valve, struct level level, const char *group)
 
 /* What the lack of room asks for: twice of it, since it grows meanwhile. */
 static uint64_t
-release_for_room(struct valve *valve)
+release_for_room(struct valve *valve, uint64_t pinned)
 {
-	struct level machine = of_machine(valve), group;
+	struct level machine = of_machine(valve, pinned), group;
 	uint64_t lack = shortage(machine), group_lack;
 	char *path;
 
-	group = of_group(valve, &path);
+	group = of_group(valve, pinned, &path);
 	group_lack = shortage(group);
 	if (lack || group_lack)
 		say_short(valve, lack >= group_lack ? machine : group,
@@ -154,7 +197,8 @@ valve_release(struct valve *valve, uint64_t now, uint64_t pinned)
 		return 0;
 	valve->next = now;
 	valve->tight = false;
-	bytes = release_for_room(valve);
+	valve->pinned = pinned;
+	bytes = release_for_room(valve, pinned);
 	if (pressure_tight(&valve->pressure, now) && bytes == 0) {
 		pressure_words(&valve->pressure, valve->words);
 		note_tight(valve, now);
@@ -170,6 +214,20 @@ valve_release(struct valve *valve, uint64_t now, uint64_t pinned)
 	return bytes > VALVE_LEAST ? bytes : VALVE_LEAST;
 }
 
+bool
+valve_killed(struct valve *valve, uint64_t now)
+{
+	uint64_t before = valve->kills;
+	bool lately = valve->tight || (*valve->words && now - valve->tight_at < valve->wait);
+
+	valve->kills = count_kills(valve->root);
+	if (!lately && (valve->kills == VMSTAT_UNKNOWN || valve->kills <= before))
+		return false;
+	snprintf(valve->words, sizeof valve->words, "a process of ours was killed for it");
+	note_tight(valve, now);
+	return true;
+}
+
 uint64_t
 valve_repin(struct valve *valve, uint64_t now)
 {
@@ -178,8 +236,8 @@ valve_repin(struct valve *valve, uint64_t now)
 
 	if (valve->tight || now - valve->tight_at < valve->wait)
 		return 0;
-	machine = spare(of_machine(valve));
-	group = spare(of_group(valve, &path));
+	machine = spare(of_machine(valve, valve->pinned));
+	group = spare(of_group(valve, valve->pinned, &path));
 	free(path);
 	if (machine < bytes)
 		bytes = machine;

@@ -25,6 +25,9 @@ struct valve {
 	uint64_t next;             /* no look before that */
 	uint64_t stalled_at;       /* when something was last given back since tasks waited */
 	bool again;                /* something was pinned again since it was tight */
+	uint64_t pinned;           /* when last asked */
+	uint64_t hidden;           /* bytes that are pinned, and look as if they could go */
+	uint64_t kills;            /* of the OOM killer, so far */
 	char words[PRESSURE_WORDS];
 };
 
@@ -44,12 +47,16 @@ struct valve {
 int valve_begin(struct valve *valve, const char *root, uint64_t quiet_time, uint64_t now);
 void valve_free(struct valve *valve);
 
-/* How many bytes are to be given back at NOW, of PINNED; 0: none. Sets next, when to look again;
+/* How many bytes are to be given back at NOW, of PINNED (as measured, each page once; 0: not
+ * known); 0: none. Sets next, when to look again;
  * before that, nothing is new. */
 uint64_t valve_release(struct valve *valve, uint64_t now, uint64_t pinned);
 
 /* How many bytes may be pinned again at NOW. */
 uint64_t valve_repin(struct valve *valve, uint64_t now);
+
+/* One of our processes was killed: whether it was for want of memory. Then it is tight. */
+bool valve_killed(struct valve *valve, uint64_t now);
 
 /* Why it was tight last. */
 const char *valve_why(const struct valve *valve);

@@ -17,6 +17,7 @@ static const struct {
 	{ "pswpin", offsetof(struct vmstat, pswpin) },
 	{ "pgmajfault", offsetof(struct vmstat, pgmajfault) },
 	{ "nr_dirtied", offsetof(struct vmstat, nr_dirtied) },
+	{ "oom_kill", offsetof(struct vmstat, oom_kill) },
 };
 
 #define FIELDS (sizeof fields / sizeof *fields)

@@ -13,6 +13,7 @@ struct vmstat {
 	uint64_t pswpin;     /* pages of these that came from swap */
 	uint64_t pgmajfault; /* faults that waited for a block device */
 	uint64_t nr_dirtied; /* pages of files that went from clean to dirty */
+	uint64_t oom_kill;   /* processes killed for want of memory, in cgroups too (4.13) */
 };
 
 /* Reads ROOT/proc/vmstat ("" but in tests). Returns 0, or -1 with errno. */

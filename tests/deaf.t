@@ -66,6 +66,7 @@ ends "warm --evict" '[12]' "$BUILD/warm" -t 1 --evict "$TMP/served/file"
 ends "warm --restore" 2 "$BUILD/warm" -t 1 --restore="$TMP/served/snapshot"
 printf 'h - - [1] "GET /x HTTP/1.0" 200 1\n' >"$TMP/log"
 ends "warm --log" '[12]' "$BUILD/warm" -t 1 --log="$TMP/log" --root="$TMP/served"
+ends "lock" '[12]' "$BUILD/lock" -t 1 "$TMP/here" "$TMP/served/file"
 ends "what else there is to load is loaded" '[12]' "$BUILD/warm" -t 1 -f tsv "$TMP/here" "$TMP/served/file"
 like "and told" "$out" "*$TMP/here	1	2	*"
 kill $server # for what follows it is gone, and answers with an error

@@ -166,10 +166,99 @@ start --max $((5 * page)) tree
 file tree/b 3
 file tree/c 1
 is "more than is allowed is not pinned" "$(second tree/a tree/b tree/c)" "2/2 3/3 0/1"
+rm tree/b
+is "until there is room for it" "$(second tree/c)" 1/1
 stop
 like "which is said" "$(told)" "*tree/c: not pinned: more than is allowed*"
 
+### Several names of one file
+
+file a 4
+ln a a2
+start a a2
+rm a
+is "a name of two goes: the other is pinned" "$(second a2)" 4/4
+stop
+is "and is that operand's file" "$(row 4)" "1 $((4 * page)) 0 0 $((4 * page)) 0 released"
+rm a2
+file b1 3
+file b2 4
+ln -s b1 link
+start b1 link
+ln -s b2 link2
+mv -T link2 link
+is "a link leads from one that is asked for to another: both are pinned" "$(second b1 b2)" "3/3 4/4"
+stop
+rm link
+
+### What cannot be pinned at first
+
+file a 2
+rm -rf gone
+start gone a
+file gone 3
+is "a file that was missing at the start is pinned when it comes" "$(second gone)" 3/3
+rm gone
+mkdir gone
+file gone/x 2
+is "also when it is a folder then" "$(second gone/x)" 2/2
+rm -r gone
+file gone 3
+is "or a file again" "$(second gone)" 3/3
+stop
+is "and is among the files" "$(value files 3)" 1
+if [ "$(id -u)" -eq 0 ]; then
+	rm -r tree
+	mkdir tree
+	file tree/a 2
+	file tree/b 3
+	chmod 0 tree/b
+	chmod 755 .
+	around="setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all"
+	start tree
+	like "a file that cannot be opened is said" "$(value state):$err" "partial:lock: tree/b: Permission denied"
+	chmod 644 tree/b
+	is "and pinned when it can" "$(sleep 2; second tree/b)" 3/3
+	kill -USR1 $pid
+	sleep 0.3
+	out=$(cat "$TMP/.out")
+	is "then all is" "$(value state 2):$(value files 2)" pinned:2
+	stop
+	if command -v setcap >/dev/null && setcap cap_ipc_lock+ep "$lock" 2>/dev/null; then
+		start tree
+		is "a capability of the file: it is known what is pinned" "$(row)" \
+			"2 $((5 * page)) $((5 * page)) 0 0 0 pinned"
+		is "and it goes first" "$(cat /proc/$pid/oom_score_adj)" 1000
+		stop
+		setcap -r "$lock"
+	else
+		skip "a capability of the file" "needs setcap"
+	fi
+	around=
+else
+	skip "what cannot be opened" "needs root"
+fi
+
 ### Where nobody tells
+
+rm -rf tree
+mkdir tree
+i=0
+while [ $i -lt 2000 ]; do
+	echo >tree/$i
+	i=$((i + 1))
+done
+file tree/a 20
+rm -rf other
+mkdir other
+start tree
+ln tree/a other/a
+if fallocate -p -o 0 -l $((3 * page)) other/a 2>/dev/null; then
+	is "lost by a name that nobody knows of: it is measured" "$(second tree/a)" 20/20
+else
+	skip "lost by a name that nobody knows of" "the file system has no holes"
+fi
+stop
 
 # blind COMMAND...: the user may have no watches
 blind() {
@@ -240,9 +329,21 @@ if (few true) 2>/dev/null; then
 	is "a process is killed: another one is there, and all is pinned again" \
 		"$(workers | wc -w):$(all)" "1:2199"
 	like "which is said" "$(told)" "*a worker process has died*lost: *pinned again: *"
+	is "the new one has none that we have" \
+		"$(cat "/proc/$pid/maps" "/proc/$(workers)/maps" | grep -o '/many/.*' | sort | uniq -d | wc -l)" 0
 	kill -INT "$(workers)"
 	sleep 0.3
 	is "a terminal's signals do not end it" "$(workers | wc -w)" 1
+	i=0
+	while [ $i -lt 2200 ]; do
+		echo more >>many/$i
+		i=$((i + 1))
+	done
+	sleep 1
+	ok "nor keep it from what it does" [ "$(all)" -eq 2200 ]
+	spent=$(awk '{ print $14 + $15 }' "/proc/$pid/stat")
+	sleep 1
+	ok "which comes to an end" [ $(($(awk '{ print $14 + $15 }' "/proc/$pid/stat") - spent)) -lt 20 ]
 	worker=$(workers)
 	stop KILL
 	sleep 0.3
@@ -250,7 +351,7 @@ if (few true) 2>/dev/null; then
 	is "and nothing is pinned" "$(all)" 0
 	start many
 	stop
-	is "let go at the end" "$(value released_bytes 2):$(all)" "$((2199 * page)):0"
+	is "let go at the end" "$(value released_bytes 2):$(all)" "$((2200 * page)):0"
 	around=
 else
 	skip "several processes" "needs root and unshare"

@@ -11,10 +11,10 @@ need unshare
 
 # Nobody here shall run out of memory: what the kernel tells is made up, for these runs alone.
 
-# available KIB: of a machine of 1 GiB, which is to have a sixteenth, 64 MiB
+# available KIB [LOCKED]: of a machine of 1 GiB, which is to have a sixteenth, 64 MiB
 available() {
-	printf 'MemTotal: 1048576 kB\nMemFree: %9d kB\nMemAvailable: %9d kB\nInactive(file): 0 kB\nMlocked: 0 kB\n' \
-		"$1" "$1" | dd of="$TMP/meminfo" conv=notrunc status=none
+	printf 'MemTotal: 1048576 kB\nMemFree: %9d kB\nMemAvailable: %9d kB\nInactive(file): 0 kB\nMlocked: %9d kB\n' \
+		"$1" "$1" "${2:-102400}" | dd of="$TMP/meminfo" conv=notrunc status=none
 }
 
 # stalls: tasks have waited since the machine was started
@@ -44,6 +44,12 @@ made_up() {
 	# shellcheck disable=SC2016 # the inner shell's
 	exec unshare -m sh -c 'mount --bind "$1" /proc/pressure/memory && mount --bind "$2" /proc/meminfo &&
 		shift 2 && exec "$@"' sh "$TMP/stalls" "$TMP/meminfo" "$@"
+}
+
+# made_up_now COMMAND...: as made_up, for run
+# shellcheck disable=SC2317 # run calls it
+made_up_now() {
+	(made_up "$@")
 }
 
 # locked: bytes that lock has locked
@@ -114,11 +120,39 @@ like "each release is said, with its reason" "$err" \
 	"lock: released: 1.0M (1048576 bytes) of last: memory is tight: 64M available, less than 64M*"
 like "and each time it is pinned again" "$err" "*lock: pinned again: 1.0M (1048576 bytes) of last*"
 
+### What is new while it is tight
+
+rm -rf tree
+mkdir tree prepared
+file tree/a "$(pages_of 6)"
+file prepared/b "$(pages_of 3)"
+start --max 100M --quiet-time=2s tree
+available 0
+becomes "nothing is available" 0 1
+mv prepared tree/
+file tree/c "$(pages_of 2)"
+sleep 1
+is "a folder that comes is not pinned, nor is a file" "$(locked)" 0
+available 800000
+becomes "until there is room" $((11 * MiB)) 8
+# as Linux 5.18 to 6.6 count large folios that are mapped page by page
+available 70000 1
+becomes "what is pinned, and counts as if it could go, is not available" 0 2
+stop
+available 0
+run made_up_now "$lock" -t 5 -f kv --max 100M tree
+like "where it is tight from the start, nothing is pinned" "$status:$(row):$err" \
+	"2:3 $((11 * MiB)) 0 0 0 0 partial:lock: not all is pinned yet: memory is tight: *"
+available 800000
+rm -rf tree
+mkdir tree
+file tree/a "$(pages_of 6)"
+
 ### Tasks wait
 
 file first "$(pages_of 4)"
 cat first tree/a last >/dev/null # in memory, since hardly anything is free
-printf 'MemTotal: 1048576 kB\nMemFree:     60000 kB\nMemAvailable:    800000 kB\nInactive(file): 0 kB\nMlocked: 0 kB\n' |
+printf 'MemTotal: 1048576 kB\nMemFree:     60000 kB\nMemAvailable:    800000 kB\nInactive(file): 0 kB\nMlocked:    102400 kB\n' |
 	dd of="$TMP/meminfo" conv=notrunc status=none
 start --max 100M --quiet-time=2s first tree last
 tighten

@@ -184,6 +184,23 @@ run limited b
 is "what may be locked is pinned, without privilege" "$status:$(row)" \
 	"0:1 $((5 * page)) $((5 * page)) 0 0 0 pinned"
 
+if [ "$(id -u)" -eq 0 ]; then
+	file grows 5
+	chmod 644 grows
+	around="prlimit --memlock=65536 -- setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all"
+	start grows
+	head -c $((20 * page)) /dev/zero >>grows
+	sleep 1
+	locked=$(awk '/^VmLck/ { print $2 * 1024 }' /proc/$pid/status)
+	is "a file that grows beyond the limit: what was held is" "$locked" $((5 * page))
+	stop
+	around=
+	like "and the limit is named" "$err" "lock: grows: not pinned: *RLIMIT_MEMLOCK*"
+	rm grows
+else
+	skip "a file that grows beyond the limit" "needs root"
+fi
+
 # a soft limit below the hard one
 if [ "$(id -u)" -eq 0 ]; then
 	chmod 644 a
