@@ -30,6 +30,8 @@
 
 #define NSEC 1000000000ULL
 
+#define SLACK NSEC /* between the clock of files and ours */
+
 static uint64_t
 nanoseconds(const struct timespec *time)
 {
@@ -159,7 +161,8 @@ is_others(int fd, pid_t pid)
 
 	if (pid == 0 || pid == getpid() || fstat(fd, &status) < 0)
 		return false;
-	for (uint64_t until = stop_now() + PATIENCE; began(pid) <= nanoseconds(&status.st_mtim);) {
+	for (uint64_t until = stop_now() + PATIENCE;
+	     began(pid) <= nanoseconds(&status.st_mtim) + SLACK;) {
 		if (stop_now() >= until || stop_asked())
 			return true;
 		stop_sleep(stop_now() + STEP, -1);

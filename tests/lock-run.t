@@ -541,6 +541,7 @@ if unshare -m true 2>/dev/null; then
 	# a log of our own in the place of the machine's, and lock there, which is reloaded twice
 	# shellcheck disable=SC2016 # the inner shell's
 	with_log='
+		rm -f out err
 		mount -t tmpfs none /dev && mknod /dev/null c 1 3 && mknod /dev/urandom c 1 9
 		await() { i=0; until "$@" || [ $((i += 1)) -gt 400 ]; do sleep 0.05; done; }
 		said() { [ "$(grep -c "reload" err)" -ge "$1" ]; }
