@@ -597,15 +597,15 @@ is "the next one, too, and the command's status is ours" "$status:$(tail -n 1 sa
 file a 60
 # a terminal sends it to the command itself
 cat >counts <<'END'
-trap 'echo INT' INT
-trap 'exit 0' TERM
-echo begun
-while :; do sleep 0.05; done
+$| = 1;
+$SIG{INT} = sub { print "INT\n" };
+print "begun\n";
+select undef, undef, undef, 0.05 while 1;
 END
 : >said
 if command -v script >/dev/null; then
 	mkfifo keys
-	with_sigint script -qec "$lock --pidfile=pid a -- sh counts >said 2>err" /dev/null <keys >/dev/null 2>&1 &
+	with_sigint script -qec "$lock --pidfile=pid a -- perl counts >said 2>err" /dev/null <keys >/dev/null 2>&1 &
 	terminal=$!
 	pids="$pids $terminal"
 	exec 6>keys
@@ -614,8 +614,11 @@ if command -v script >/dev/null; then
 	ok "Ctrl-C reaches the command" until_true in_file INT said
 	sleep 0.5
 	is "once" "$(grep -c INT said)" 1
-	kill "$(cat pid)"
+	pid=$(cat pid)
+	pids="$pids $pid"
+	kill "$pid"
 	exec 6>&-
+	until_true is_gone "$terminal" || kill -KILL "$terminal" "$pid"
 	wait $terminal 2>/dev/null
 else
 	skip "Ctrl-C reaches the command" "needs script"
@@ -633,7 +636,7 @@ sleep 0.3
 ok "who reads the reports may go: the command goes on" kill -0 "$pid"
 kill "$pid"
 ok "and ends when it is told to" until_true in_file TERM said
-until_true is_gone "$pid"
+until_true is_gone "$pid" || kill -KILL "$pid"
 file a 60
 "$lock" -T names a -- touch begun >/dev/null 2>err &
 pid=$!
