@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <linux/magic.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -30,4 +31,11 @@ holes_sum(int fd, uint64_t offset, uint64_t length)
 		offset = (uint64_t)hole;
 	}
 	return sum;
+}
+
+bool
+holes_any(int fd, const struct stat *status, uint64_t offset, uint64_t length)
+{
+	/* tmpfs has no device, and a number of which the first part is 0 */
+	return major(status->st_dev) == 0 && holes_sum(fd, offset, length) > 0;
 }

@@ -2,7 +2,9 @@
 #ifndef HOTSET_HOLES_H
 #define HOTSET_HOLES_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 /*
  * Bytes of the holes in LENGTH bytes from OFFSET of FD, where holes are no matter of
@@ -11,5 +13,8 @@
  */
 #define HOLES_WHY "not pinned: it has holes, which tmpfs would fill for good"
 uint64_t holes_sum(int fd, uint64_t offset, uint64_t length);
+
+/* Whether there are any; of a file on a disk, for nothing. */
+bool holes_any(int fd, const struct stat *status, uint64_t offset, uint64_t length);
 
 #endif

@@ -150,8 +150,6 @@ pins_add(struct pins *pins, const struct pin_what *what, uint64_t *locked, uint3
 	address = mmap(NULL, what->length, PROT_READ, MAP_SHARED, what->fd, (off_t)what->start);
 	if (address == MAP_FAILED)
 		return errno == ENOMEM ? what_limit(what->fd, what->start) : PIN_ERROR;
-	/* a worker that is started later would keep what we let go */
-	madvise(address, what->length, MADV_DONTFORK);
 	failure = lock_windows(pins, address, *locked, &done);
 	if (failure == PIN_ERROR)
 		failure = why_not(what->fd, what->end, *locked - done);

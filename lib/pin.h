@@ -9,7 +9,7 @@
 /*
  * Files kept in memory: each is mapped and mlocked, and never touched through the
  * mapping, so that one which is truncated meanwhile cannot hurt us. The pages stay
- * until they are unmapped, whatever ends us; no child has them. Not thread-safe.
+ * until they are unmapped, whatever ends us. A child that is not to keep what we let go releases its copy. Not thread-safe.
  */
 
 #define PIN_UNKNOWN UINT64_MAX

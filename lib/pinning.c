@@ -124,7 +124,7 @@ work(struct each_file *file, void *argument)
 	struct pass *pass = argument;
 	struct outcome *outcome = file->result;
 
-	if (holes_sum(file->fd, file->offset, file->length) > 0)
+	if (holes_any(file->fd, &file->status, file->offset, file->length))
 		return;
 	if (!may_load(pass->keeper, outcome))
 		return;
@@ -139,7 +139,7 @@ gathers(const struct each_file *file, void *argument)
 {
 	(void)argument;
 	return bundle_takes(file->fd, &file->status, file->offset, file->length) &&
-	    holes_sum(file->fd, file->offset, file->length) == 0;
+	    !holes_any(file->fd, &file->status, file->offset, file->length);
 }
 
 _Static_assert(SHARE_TOGETHER >= EACH_TOGETHER, "what is loaded together is pinned together");

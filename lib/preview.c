@@ -28,7 +28,7 @@ survey_work(struct each_file *file, void *argument)
 	bool *holes = file->result;
 
 	(void)argument;
-	*holes = holes_sum(file->fd, file->offset, file->length) > 0;
+	*holes = holes_any(file->fd, &file->status, file->offset, file->length);
 }
 
 /* The second pass need not say it again. */

@@ -111,7 +111,7 @@ load_aside(void *argument)
 	again->loaded = (struct preload){ 0 };
 	if (from >= to)
 		return;
-	again->holes = holes_sum(again->fd, from, to - from) > 0;
+	again->holes = holes_any(again->fd, &again->status, from, to - from);
 	if (!again->holes)
 		preload_range(again->fd, &again->status, from, to - from, &hooks, &again->loaded);
 }

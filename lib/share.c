@@ -204,7 +204,7 @@ serve(int fd, const atomic_bool *halt)
 
 /* What ends us comes by the socket; a terminal's signals are for who reads it. */
 static void
-become_worker(const struct shares *shares, int fd, pid_t parent)
+become_worker(struct shares *shares, int fd, pid_t parent)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGALRM, SIGQUIT, SIGUSR1, SIGUSR2,
 		SIGPIPE };
@@ -231,6 +231,8 @@ become_worker(const struct shares *shares, int fd, pid_t parent)
 	if (chdir("/") < 0) {
 		/* it is used for nothing */
 	}
+	/* one that is started later has all that we have pinned, and would keep it */
+	pins_release(&shares->list[0]->pins);
 	serve(fd, shares->halt);
 	_exit(0);
 }

@@ -54,7 +54,21 @@ of_machine(struct valve *valve, uint64_t pinned)
 	return (struct level){ less(info.available, valve->hidden), VALVE_KEEPS(info.total) };
 }
 
-/* Of a cgroup's idle cache, what cannot go in truth: its pages may be charged elsewhere. */
+/* Of a cgroup's cache, what counts as available: as in MemAvailable, half of what is in use can go
+ * without harm. */
+static uint64_t
+cache_of(const struct cgroup_level *level)
+{
+	uint64_t cache = 0;
+
+	if (level->inactive_file != CGROUP_UNKNOWN)
+		cache += level->inactive_file;
+	if (level->active_file != CGROUP_UNKNOWN)
+		cache += level->active_file / 2;
+	return cache;
+}
+
+/* Of that, what cannot go in truth: its pages may be charged elsewhere. */
 static uint64_t
 hidden_of(const struct valve *valve, const struct cgroup_level *level, uint64_t pinned)
 {
@@ -62,7 +76,7 @@ hidden_of(const struct valve *valve, const struct cgroup_level *level, uint64_t 
 
 	if (level->unevictable != CGROUP_UNKNOWN)
 		hidden = least(hidden, less(pinned, level->unevictable));
-	return level->inactive_file == CGROUP_UNKNOWN ? 0 : least(hidden, level->inactive_file);
+	return least(hidden, cache_of(level));
 }
 
 /* Of the cgroup that is nearest to its limit. */
@@ -78,7 +92,6 @@ of_group(const struct valve *valve, uint64_t pinned, char **path)
 		return level;
 	found = cgroup_room_known(&cgroup) ? cgroup_least_room(&cgroup, &level.bytes) : NULL;
 	if (found) {
-		/* as in MemAvailable: half of the cache in use can go without harm */
 		if (found->active_file != CGROUP_UNKNOWN)
 			level.bytes += found->active_file / 2;
 		level.bytes = less(level.bytes, hidden_of(valve, found, pinned));

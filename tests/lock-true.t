@@ -183,6 +183,7 @@ is "and is that operand's file" "$(row 4)" "1 $((4 * page)) 0 0 $((4 * page)) 0 
 rm a2
 file b1 3
 file b2 4
+rm -f link
 ln -s b1 link
 start b1 link
 ln -s b2 link2
