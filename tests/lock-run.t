@@ -484,6 +484,42 @@ like "an address of another kind is said, and no reason to end" "$status:$err" '
 run env NOTIFY_SOCKET=@nobody WATCHDOG_USEC=1000000 "$lock" a -- sh -c 'echo "$NOTIFY_SOCKET$WATCHDOG_USEC"'
 is "a command cannot speak for us" "$status:$out" "0:"
 
+# on a disk that is slow, by a cgroup of version 1
+slow=/sys/fs/cgroup/blkio/hotset-test.$$
+if mkdir $slow 2>/dev/null &&
+	echo "$(stat -c %Hd:%Ld .) 4194304" 2>/dev/null >$slow/blkio.throttle.read_bps_device; then
+	on_exit "rmdir $slow 2>/dev/null"
+	# shellcheck disable=SC2016 # the inner shell's
+	slowly() { exec sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' $slow "$@"; }
+	file big 5120
+	manager "$TMP/w/socket" -s
+	: >out
+	NOTIFY_SOCKET=$TMP/w/socket WATCHDOG_USEC=1000000 slowly "$lock" -f kv --pidfile=pid a big >out 2>err &
+	pid=$!
+	pids="$pids $pid"
+	ok "while files are brought in the manager is told that it takes longer" until_true in_file EXTEND_TIMEOUT_USEC told
+	until_true test -S pid.sock
+	run timeout 20 "$lock" --status=pid -f kv
+	is "who asks then gets an answer: not all is pinned" "$status:$err:$(value state)" "1::"
+	is "it was asked in time" "$(grep -c READY told)" 0
+	begun "from a slow disk"
+	file other 5120
+	mv other big
+	big_is_pinned_again() {
+		run timeout 20 "$lock" --status=pid -f kv
+		[ "$(value repinned_bytes 2):$(value state 2)" = "$((5120 * page)):pinned" ]
+	}
+	ok "a file that is replaced is read, and slowly" until_true big_is_pinned_again
+	stop
+	end_manager
+	gap=$(awk '/WATCHDOG/ { if (last && $1 - last > most) most = $1 - last; last = $1 } END { print int(1000 * most) }' told)
+	ok "signs of life go on meanwhile, $gap ms apart at most" [ "$gap" -lt 1000 ]
+	rm -f big
+	until_true rmdir $slow
+else
+	skip "a slow disk" "needs root and a blkio controller of version 1"
+fi
+
 ### Reload
 
 file c 30
