@@ -36,13 +36,16 @@ least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+/* For COUNT more. */
 static int
-make_room(struct pins *pins)
+make_room(struct pins *pins, size_t count)
 {
-	size_t size = pins->size ? 2 * pins->size : 64;
+	size_t size = pins->size ? pins->size : 64;
 	struct pin *list;
 
-	if (pins->unused_count || pins->count < pins->size)
+	while (pins->count + count > size)
+		size *= 2;
+	if (size == pins->size)
 		return 0;
 	list = realloc(pins->list, size * sizeof *list);
 	if (!list)
@@ -141,7 +144,7 @@ pins_add(struct pins *pins, const struct pin_what *what, uint64_t *locked, uint3
 	uint64_t done;
 	void *address;
 
-	if (make_room(pins) < 0)
+	if (make_room(pins, 1) < 0)
 		return PIN_ERROR;
 	if (is_halted(pins)) {
 		*locked = 0;
@@ -162,6 +165,45 @@ pins_add(struct pins *pins, const struct pin_what *what, uint64_t *locked, uint3
 	*locked = done;
 	pins->list[*number] = (struct pin){ address, what->length, done, done };
 	return PIN_DONE;
+}
+
+/* Maps them one behind the other from AREA on. */
+static bool
+map_all(char *area, const struct pin_what *whats, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (mmap(area, whats[i].length, PROT_READ, MAP_SHARED | MAP_FIXED, whats[i].fd,
+			(off_t)whats[i].start) == MAP_FAILED)
+			return false;
+		area += whats[i].length;
+	}
+	return true;
+}
+
+bool
+pins_add_together(struct pins *pins, const struct pin_what *whats, size_t count, uint32_t *numbers)
+{
+	uint64_t sum = 0;
+	char *area;
+
+	for (size_t i = 0; i < count; i++)
+		sum += whats[i].length;
+	if (sum > WINDOW || is_halted(pins) || make_room(pins, count) < 0)
+		return false;
+	area = mmap(NULL, sum, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (area == MAP_FAILED)
+		return false;
+	if (!map_all(area, whats, count) || mlock(area, sum) < 0) {
+		munmap(area, sum);
+		return false;
+	}
+	for (size_t i = 0; i < count; i++) {
+		numbers[i] = take_number(pins);
+		pins->list[numbers[i]] = (struct pin){ area, whats[i].length, whats[i].length,
+			whats[i].length };
+		area += whats[i].length;
+	}
+	return true;
 }
 
 /* A part of /proc/self/pagemap: files that are mapped beside each other share what is read. */
@@ -351,9 +393,23 @@ pins_measure(struct pins *pins, void (*changed)(uint32_t number, uint64_t seen, 
 void
 pins_release(struct pins *pins)
 {
-	for (size_t i = 0; i < pins->count; i++)
-		if (pins->list[i].address)
-			munmap(pins->list[i].address, pins->list[i].mapped);
+	char *start = NULL, *end = NULL;
+
+	/* those side by side in one call */
+	for (size_t i = 0; i < pins->count; i++) {
+		const struct pin *pin = &pins->list[i];
+
+		if (!pin->address)
+			continue;
+		if (pin->address != end) {
+			if (start)
+				munmap(start, (size_t)(end - start));
+			start = pin->address;
+		}
+		end = (char *)pin->address + pin->mapped;
+	}
+	if (start)
+		munmap(start, (size_t)(end - start));
 	free(pins->list);
 	free(pins->unused);
 	*pins = (struct pins){ 0 };

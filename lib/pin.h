@@ -3,6 +3,7 @@
 #define HOTSET_PIN_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -57,6 +58,14 @@ struct pin_what pin_pages(int fd, uint64_t offset, uint64_t length);
  */
 enum pin_failure
 pins_add(struct pins *pins, const struct pin_what *what, uint64_t *locked, uint32_t *number);
+
+/*
+ * Pins COUNT of them as a whole, side by side, so that one call locks them all: as many calls by
+ * several threads wait for each other. Sets NUMBERS. False where that fails for any, or is too
+ * much for one step: then none is pinned, and may be by itself.
+ */
+bool
+pins_add_together(struct pins *pins, const struct pin_what *whats, size_t count, uint32_t *numbers);
 
 /*
  * Pins *LENGTH bytes of it from now on, not 0, and sets that to how many are then. To pin less

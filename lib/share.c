@@ -167,11 +167,35 @@ obey_one(struct pins *pins, const struct request *request, uint32_t i, int fd, s
 	return PIN_DONE;
 }
 
+static bool
+add_together(struct pins *pins, const struct request *request, const int *fds, struct reply *reply)
+{
+	struct pin_what whats[SHARE_TOGETHER];
+	uint32_t numbers[SHARE_TOGETHER];
+
+	for (uint32_t i = 0; i < request->count; i++) {
+		whats[i] = request->items[i].what;
+		whats[i].fd = fds[i];
+	}
+	if (!pins_add_together(pins, whats, request->count, numbers))
+		return false;
+	for (uint32_t i = 0; i < request->count; i++) {
+		reply->items[i].failure = PIN_DONE;
+		reply->items[i].error = 0;
+		reply->items[i].number = numbers[i];
+		reply->items[i].length = whats[i].length;
+	}
+	return true;
+}
+
 static void
 obey(struct pins *pins, const struct request *request, const int *fds, int fd_count,
     struct reply *reply)
 {
 	reply->count = request->count;
+	if (request->order == ORDER_ADD && request->count > 1 && fd_count == (int)request->count &&
+	    add_together(pins, request, fds, reply))
+		return;
 	for (uint32_t i = 0; i < request->count; i++) {
 		reply->items[i].failure = obey_one(pins, request, i,
 		    (int)i < fd_count ? fds[i] : -1, reply);
@@ -550,30 +574,20 @@ unuse(struct shares *shares, struct share *share)
 }
 
 static void
-add_own(struct share *share, struct share_item *items, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		struct share_item *item = &items[i];
-
-		item->place.number = UINT32_MAX;
-		item->failure = pins_add(&share->pins, &item->what, &item->locked,
-		    &item->place.number);
-		item->error = errno;
-	}
-}
-
-static void
-add_remote(const struct shares *shares, struct share *share, struct share_item *items, size_t count)
+add(const struct shares *shares, struct share *share, struct share_item *items, size_t count)
 {
 	struct request request = { .order = ORDER_ADD, .count = (uint32_t)count };
+	int fds[SHARE_TOGETHER], error = 0;
 	struct reply reply;
-	int error = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		request.items[i].what = items[i].what;
 		request.items[i].length = items[i].locked;
+		fds[i] = items[i].what.fd;
 	}
-	if (ask(shares, share, &request, items, &reply) < 0)
+	if (share->own)
+		obey(&share->pins, &request, fds, (int)count, &reply);
+	else if (ask(shares, share, &request, items, &reply) < 0)
 		error = errno;
 	for (size_t i = 0; i < count; i++) {
 		items[i].failure = !error ? reply.items[i].failure
@@ -593,10 +607,7 @@ shares_add(struct shares *shares, struct share_item *items, size_t count)
 
 	if (share) {
 		pthread_mutex_lock(&share->lock);
-		if (share->own)
-			add_own(share, items, count);
-		else
-			add_remote(shares, share, items, count);
+		add(shares, share, items, count);
 		pthread_mutex_unlock(&share->lock);
 	}
 	for (size_t i = 0; i < count; i++) {
