@@ -24,12 +24,11 @@ file() {
 	"$pages" --evict "$1"
 }
 
-# until_true COMMAND...: waits for it to come true, for twenty seconds and more
+# until_true COMMAND...: waits for it to come true, for twenty seconds
 until_true() {
-	tries=400
+	until_end=$(($(date +%s) + 20))
 	until "$@" 2>/dev/null; do
-		tries=$((tries - 1))
-		[ $tries -gt 0 ] || return 1
+		[ "$(date +%s)" -lt $until_end ] || return 1
 		sleep 0.05
 	done
 }
