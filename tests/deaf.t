@@ -67,6 +67,23 @@ ends "warm --restore" 2 "$BUILD/warm" -t 1 --restore="$TMP/served/snapshot"
 printf 'h - - [1] "GET /x HTTP/1.0" 200 1\n' >"$TMP/log"
 ends "warm --log" '[12]' "$BUILD/warm" -t 1 --log="$TMP/log" --root="$TMP/served"
 ends "lock" '[12]' "$BUILD/lock" -t 1 "$TMP/here" "$TMP/served/file"
+ln -s here link
+: >locked
+"$BUILD/lock" link >locked 2>&1 &
+locker=$!
+on_exit "kill -KILL $locker 2>/dev/null"
+for _ in $(seq 100); do
+	! grep -q pinned locked || break
+	sleep 0.05
+done
+ln -s served/file next
+mv -T next link
+sleep 1
+ends "lock, while a file does not come" 0 sh -c "kill $locker; tail --pid=$locker -f /dev/null"
+status=0
+kill -KILL $locker 2>/dev/null
+wait $locker || status=$?
+is "it ends as usual" "$status" 143
 ends "what else there is to load is loaded" '[12]' "$BUILD/warm" -t 1 -f tsv "$TMP/here" "$TMP/served/file"
 like "and told" "$out" "*$TMP/here	1	2	*"
 kill $server # for what follows it is gone, and answers with an error
