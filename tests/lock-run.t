@@ -408,7 +408,7 @@ for wrong in "--status=pid a" "--status=pid -- true" "--status=pid --detach" "--
 done
 run timeout 20 "$lock" --for=0.2 -f kv a
 is "--for in the foreground" "$status:$(value state 2)" "0:released"
-start --for=213503d a
+start --for=213503.98d a
 sleep 0.3
 ok "a time beyond all clocks is not over at once" kill -0 "$pid"
 stop
