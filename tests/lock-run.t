@@ -676,7 +676,10 @@ file a 60
 "$lock" -T names a -- touch begun >/dev/null 2>err &
 pid=$!
 pids="$pids $pid"
-until_true grep -q '^SigBlk:.*[^0]' "/proc/$pid/status"
+is_catching() { # and is the shell's copy no more
+	grep -q '^Name:.lock' "/proc/$pid/status" && grep -q '^SigBlk:.*[1-9a-f]' "/proc/$pid/status"
+}
+until_true is_catching
 kill "$pid"
 ended
 is "a stop before the command has begun is for us" "$status:$(ls begun 2>/dev/null)" "143:"
