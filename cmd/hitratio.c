@@ -62,33 +62,26 @@ static const struct opts_option options[] = {
 };
 
 static int
-parse_operands(struct options *opt, int argc, char **argv)
+parse_operands(struct options *opt, const struct opts_operands *operands)
 {
-	int i = 0;
+	char **words = operands->words;
 
 	if (opt->self_test) {
-		if (argc > 1 || (argc && strcmp(argv[0], "--") == 0))
+		if (operands->count > 1 || operands->command)
 			return opts_misuse("--self-test takes one folder at most");
-		opt->folder = argv[0]; /* which may be NULL */
+		opt->folder = operands->count ? words[0] : NULL;
 		return STATUS_DONE;
 	}
-	if (i < argc && strcmp(argv[i], "--") != 0) {
-		if (num_duration(argv[i], &opt->interval) < 0 || opt->interval == 0)
-			return opts_misuse("\"%s\" is not a valid interval", argv[i]);
-		i++;
-	}
-	if (i < argc && strcmp(argv[i], "--") != 0) {
-		if (num_count(argv[i], &opt->count) < 0 || opt->count == 0)
-			return opts_misuse("\"%s\" is not a valid count", argv[i]);
-		i++;
-	}
-	if (i < argc && strcmp(argv[i], "--") == 0) {
-		if (!argv[i + 1])
-			return opts_misuse("no command after --");
-		opt->command = &argv[i + 1];
-		return STATUS_DONE;
-	}
-	return i < argc ? opts_misuse("unexpected operand \"%s\"", argv[i]) : STATUS_DONE;
+	if (operands->count > 0 && (num_duration(words[0], &opt->interval) < 0 || !opt->interval))
+		return opts_misuse("\"%s\" is not a valid interval", words[0]);
+	if (operands->count > 1 && (num_count(words[1], &opt->count) < 0 || !opt->count))
+		return opts_misuse("\"%s\" is not a valid count", words[1]);
+	if (operands->count > 2)
+		return opts_misuse("unexpected operand \"%s\"", words[2]);
+	if (operands->command && !operands->command[0])
+		return opts_misuse("no command after --");
+	opt->command = operands->command;
+	return STATUS_DONE;
 }
 
 static const struct opts_tool tool = {
@@ -250,12 +243,12 @@ main(int argc, char **argv)
 	struct options opt = { 0 };
 	struct opts_group groups[] = { { options, &opt }, { 0 } };
 	int status, first = opts_parse(&tool, groups, &opt.common, argc, argv, &status);
+	struct opts_operands operands;
 
 	if (first < 0)
 		return status;
-	if (strcmp(argv[first - 1], "--") == 0)
-		first--;
-	status = parse_operands(&opt, argc - first, argv + first);
+	operands = opts_split(argc, argv, first);
+	status = parse_operands(&opt, &operands);
 	if (status == STATUS_DONE)
 		status = check_options(&opt);
 	if (status != STATUS_DONE)

@@ -27,7 +27,8 @@
 /* What hitratio may need to start and to end, beyond the window. */
 #define ALLOWANCE (30 * NSEC)
 
-#define LOG_TAG "cachecheck"
+#define LOG_TAG      "cachecheck"
+#define LOG_PATIENCE (2 * NSEC)
 
 enum {
 	F_STATUS,
@@ -302,7 +303,7 @@ raise_alarm(const struct verdict *verdict)
 	int priority = verdict->status == STATUS_FAILED ? LOG_CRIT : LOG_WARNING;
 	char *text = compose(verdict_alarm, verdict);
 
-	if (!text || logger_send(LOGGER_SOCKET, priority, LOG_TAG, text) < 0)
+	if (!text || logger_send(LOGGER_SOCKET, priority, LOG_TAG, text, LOG_PATIENCE) < 0)
 		diag_error("%s: %s (the verdict was not logged)", LOGGER_SOCKET, strerror(errno));
 	free(text);
 }

@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cgroup.h"
+#include "hierarchy.h"
 #include "meminfo.h"
+#include "valve.h"
 
 /*
  * Kept free: the kernel starts to reclaim some way above nothing (its watermarks
@@ -57,7 +58,14 @@ read_ram(const char *root, struct budget *budget)
 	if (info.total == MEMINFO_UNKNOWN)
 		return 0;
 	budget->whole = info.total;
-	budget->locked = info.mlocked;
+	budget->levels[budget->level_count++] = (struct budget_level){
+		.whole = info.total,
+		.locked = info.mlocked,
+		.spare = info.available == MEMINFO_UNKNOWN
+		    ? BUDGET_UNKNOWN
+		    : less(info.available, VALVE_KEEPS(info.total)),
+		.cache = UINT64_MAX, /* all cache is the machine's */
+	};
 	if (info.free == MEMINFO_UNKNOWN)
 		return 0;
 	idle = info.inactive_file == MEMINFO_UNKNOWN ? 0 : info.inactive_file;
@@ -68,45 +76,86 @@ read_ram(const char *root, struct budget *budget)
 	return 0;
 }
 
-static int
-apply_limit(struct budget *budget, const struct cgroup *cgroup)
+static struct budget_level
+look_at(const struct cgroup_level *level)
 {
-	uint64_t bytes;
-	const struct cgroup_level *level;
+	uint64_t limit = cgroup_limit_of(level);
+	/* as the valve counts: half of the cache in use can go without harm */
+	uint64_t used = level->active_file == CGROUP_UNKNOWN ? 0 : level->active_file / 2;
+	uint64_t idle = level->inactive_file == CGROUP_UNKNOWN ? 0 : level->inactive_file;
+	struct budget_level result = {
+		.group = level->path,
+		.whole = limit,
+		.locked = level->unevictable,
+		.spare = BUDGET_UNKNOWN,
+		.cache = used + idle,
+	};
 
+	if (level->usage != CGROUP_UNKNOWN)
+		result.spare = less(cgroup_room_of(level) + used, VALVE_KEEPS(limit));
+	return result;
+}
+
+static void
+apply_limits(struct budget *budget)
+{
+	const struct cgroup *cgroup = &budget->cgroup;
+	const struct cgroup_level *level;
+	uint64_t bytes;
+
+	for (size_t i = 0; i < cgroup->count; i++) {
+		level = &cgroup->levels[i];
+		if (level->max.set || level->high.set)
+			budget->levels[budget->level_count++] = look_at(level);
+	}
 	if (!cgroup_limits_known(cgroup)) {
 		budget->whole = BUDGET_UNKNOWN;
-		return 0;
+		return;
 	}
 	level = cgroup_tightest(cgroup, &bytes);
 	if (!level || bytes >= budget->whole)
-		return 0;
+		return;
 	budget->whole = bytes;
-	budget->locked = level->unevictable;
-	budget->whole_group = strdup(level->path);
-	return budget->whole_group ? 0 : -1;
+	budget->whole_group = level->path;
 }
 
-static int
-apply_room(struct budget *budget, const struct cgroup *cgroup)
+static void
+apply_room(struct budget *budget)
 {
-	uint64_t bytes;
 	const struct cgroup_level *level;
+	uint64_t bytes;
 
-	if (!cgroup_room_known(cgroup)) {
+	if (!cgroup_room_known(&budget->cgroup)) {
 		budget->room = budget->room_limit = BUDGET_UNKNOWN;
-		return 0;
+		return;
 	}
-	level = cgroup_least_room(cgroup, &bytes);
+	level = cgroup_least_room(&budget->cgroup, &bytes);
 	if (!level)
-		return 0;
+		return;
 	bytes = less(bytes, GROUP_RESERVE(cgroup_limit_of(level)));
 	if (bytes < budget->room) {
 		budget->room = bytes;
 		budget->room_limit = cgroup_limit_of(level);
-		budget->room_group = strdup(level->path);
-		if (!budget->room_group)
+		budget->room_group = level->path;
+	}
+}
+
+/* -1 with ENOMEM. */
+static int
+look(const char *root, struct budget *budget)
+{
+	if (cgroup_read(root, &budget->cgroup) < 0) {
+		if (errno == ENOMEM)
 			return -1;
+		budget->unseen = hierarchy_own(root);
+	}
+	/* RAM is one more */
+	budget->levels = calloc(budget->cgroup.count + 1, sizeof *budget->levels);
+	if (!budget->levels || read_ram(root, budget) < 0)
+		return -1;
+	if (budget->cgroup.count) {
+		apply_limits(budget);
+		apply_room(budget);
 	}
 	return 0;
 }
@@ -114,32 +163,52 @@ apply_room(struct budget *budget, const struct cgroup *cgroup)
 int
 budget_read(const char *root, struct budget *budget)
 {
-	struct cgroup cgroup;
-	int result;
-
 	*budget = (struct budget){
 		.whole = BUDGET_UNKNOWN,
 		.room = BUDGET_UNKNOWN,
 		.room_limit = BUDGET_UNKNOWN,
-		.locked = BUDGET_UNKNOWN,
 	};
-	if (read_ram(root, budget) < 0)
-		return -1;
-	if (cgroup_read(root, &cgroup) < 0)
-		return errno == ENOMEM ? -1 : 0;
-	result = apply_limit(budget, &cgroup) < 0 ? -1 : apply_room(budget, &cgroup);
-	cgroup_free(&cgroup);
-	if (result < 0)
-		budget_free(budget);
-	return result;
+	if (look(root, budget) == 0)
+		return 0;
+	budget_free(budget);
+	errno = ENOMEM;
+	return -1;
 }
 
 void
 budget_free(struct budget *budget)
 {
-	free(budget->whole_group);
-	free(budget->room_group);
-	budget->whole_group = budget->room_group = NULL;
+	cgroup_free(&budget->cgroup);
+	free(budget->levels);
+	free(budget->unseen);
+	*budget = (struct budget){ 0 };
+}
+
+uint64_t
+budget_locked(const struct budget_level *level, uint64_t ours)
+{
+	return level->locked == BUDGET_UNKNOWN ? 0 : less(level->locked, ours);
+}
+
+const struct budget_level *
+budget_pinnable(const struct budget *budget, const struct num_share *share, uint64_t ours,
+    uint64_t *bytes)
+{
+	const struct budget_level *found = NULL;
+
+	*bytes = share->percent < 0 ? share->bytes : UINT64_MAX;
+	for (size_t i = 0; i < budget->level_count; i++) {
+		const struct budget_level *level = &budget->levels[i];
+		uint64_t part = share->percent < 0 ? level->whole
+						   : num_share_of(share, level->whole);
+
+		part = less(part, budget_locked(level, ours));
+		if (part >= *bytes)
+			continue;
+		*bytes = part;
+		found = level;
+	}
+	return found;
 }
 
 bool

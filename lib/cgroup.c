@@ -252,6 +252,12 @@ room_below(const struct cgroup_level *level, uint64_t limit)
 	return limit > usage ? limit - usage : 0;
 }
 
+uint64_t
+cgroup_room_of(const struct cgroup_level *level)
+{
+	return room_below(level, cgroup_limit_of(level));
+}
+
 static uint64_t
 limit_itself(const struct cgroup_level *level, uint64_t limit)
 {

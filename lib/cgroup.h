@@ -52,6 +52,10 @@ bool cgroup_room_known(const struct cgroup *cgroup);
 /* The lower of LEVEL's limits, of which one must be set. */
 uint64_t cgroup_limit_of(const struct cgroup_level *level);
 
+/* How many bytes more LEVEL, of which one limit must be set, and the usage known, takes until that,
+ * its idle cache given up. */
+uint64_t cgroup_room_of(const struct cgroup_level *level);
+
 /* The level with the lowest limit, hard or high, and the limit; NULL where nothing limits. */
 const struct cgroup_level *cgroup_tightest(const struct cgroup *cgroup, uint64_t *limit);
 

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "diag.h"
+#include "fd.h"
 #include "stop.h"
 
 #define NOT_FOUND  127
@@ -28,11 +29,8 @@
 static void
 close_two(const int fds[2])
 {
-	int error = errno;
-
-	close(fds[0]);
-	close(fds[1]);
-	errno = error;
+	fd_close(fds[0]);
+	fd_close(fds[1]);
 }
 
 static void
@@ -89,14 +87,11 @@ int
 child_release(int go)
 {
 	ssize_t n;
-	int error;
 
 	do
 		n = send(go, "", 1, MSG_NOSIGNAL);
 	while (n < 0 && errno == EINTR);
-	error = errno;
-	close(go);
-	errno = error;
+	fd_close(go);
 	return n == 1 ? 0 : -1;
 }
 

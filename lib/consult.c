@@ -13,20 +13,32 @@
 
 #define PATIENCE 5000000000ULL /* ns, where no time limit is given */
 
+static void
+explain_access(const char *pidfile)
+{
+	diag_error("%s: only root, and the user of the process that runs with it, may ask it",
+	    pidfile);
+}
+
 /* 0 and *HOLDER, or the exit status. */
 static int
-find_holder(const char *pidfile, pid_t *holder)
+find_holder(const char *pidfile, struct pidfile_holder *holder)
 {
-	*holder = pidfile_holder(pidfile);
-	if (*holder > 0)
+	int found = pidfile_find(pidfile, holder);
+
+	if (found > 0)
 		return STATUS_DONE;
-	if (*holder == 0 || errno == ENOENT) {
+	if (found == 0 || errno == ENOENT) {
 		diag_error("%s: nothing runs with this pid file%s", pidfile,
-		    *holder == 0 ? ", which was left behind" : "");
+		    found == 0 ? ", which was left behind" : "");
 		return STATUS_FAILED;
 	}
 	if (errno == EINVAL || errno == ELOOP)
 		diag_error("%s: no pid file", pidfile);
+	else if (errno == EAGAIN)
+		diag_error("%s: its process has begun just now", pidfile);
+	else if (errno == EACCES)
+		explain_access(pidfile);
 	else
 		diag_file(pidfile, errno);
 	return STATUS_UNKNOWN;
@@ -39,17 +51,23 @@ explain(const char *pidfile, pid_t holder)
 	case EACCES:
 	case EPERM:
 	case ECONNRESET:
-		diag_error("%s: only root, and the user of process %ld, may ask it", pidfile,
-		    (long)holder);
+		explain_access(pidfile);
 		break;
 	case ETIMEDOUT:
-		diag_error("%s: process %ld does not answer: it still brings files in, or hangs",
+		diag_error("%s: process %ld does not answer: it is busy, or hangs; --timeout says "
+			   "how long it is waited for",
 		    pidfile, (long)holder);
 		break;
 	case ENOENT:
 	case ECONNREFUSED:
-		diag_error("%s: process %ld has begun, or is ending, just now", pidfile,
-		    (long)holder);
+		diag_error("%s: process %ld has begun, or is ending, just now, or cannot be asked",
+		    pidfile, (long)holder);
+		break;
+	case EBADE:
+		diag_error("%s" INQUIRY_SUFFIX
+			   ": it is not process %ld that listens there, or it is "
+			   "another user's: what it says is not believed",
+		    pidfile, (long)holder);
 		break;
 	case EPROTO:
 		diag_error("%s: process %ld is not of this version of %s", pidfile, (long)holder,
@@ -79,15 +97,15 @@ int
 consult(const char *pidfile, const struct out_table *table, const struct opts_common *common)
 {
 	uint64_t patience = common->timeout ? common->timeout : PATIENCE;
-	pid_t holder;
+	struct pidfile_holder holder;
 	struct out out;
 	int report, told, status = find_holder(pidfile, &holder);
 
 	if (status != STATUS_DONE)
 		return status;
-	report = inquiry_ask(pidfile, common->format, patience, &told);
+	report = inquiry_ask(pidfile, &holder, common->format, patience, &told);
 	if (report < 0)
-		return explain(pidfile, holder);
+		return explain(pidfile, holder.pid);
 	if (out_open(&out, table, common->format, common->output, stdout) < 0 ||
 	    copy(report, &out) < 0)
 		told = out_explain(&out);

@@ -4,15 +4,30 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "diag.h"
+#include "fd.h"
 #include "num.h"
 #include "status.h"
+
+/*
+ * Who called, and ends before it was told, by Ctrl-C for one, wants none of it: the kernel makes
+ * that a SIGTERM for us.
+ */
+static void
+follow_caller(int caller)
+{
+	fcntl(caller, F_SETOWN, getpid());
+	fcntl(caller, F_SETSIG, SIGTERM);
+	fcntl(caller, F_SETFL, fcntl(caller, F_GETFL) | O_ASYNC);
+}
 
 /* Twice: who leads a session could get a terminal by opening one. */
 static void
@@ -21,7 +36,7 @@ leave_session(void)
 	pid_t pid;
 
 	if (setsid() < 0 || (pid = fork()) < 0) {
-		diag_error("cannot start: no process can be made");
+		diag_error("no process can be made for the background: %s", strerror(errno));
 		_exit(EXIT_FAILURE);
 	}
 	if (pid > 0)
@@ -74,7 +89,7 @@ await_status(int fd)
 int
 detach_begin(struct detach *detach, int *status)
 {
-	int ends[2], error;
+	int ends[2];
 	pid_t pid;
 
 	*detach = (struct detach){ .caller = -1 };
@@ -84,16 +99,15 @@ detach_begin(struct detach *detach, int *status)
 		return -1;
 	pid = fork();
 	if (pid < 0) {
-		error = errno;
-		close(ends[0]);
-		close(ends[1]);
-		errno = error;
+		fd_close(ends[0]);
+		fd_close(ends[1]);
 		return -1;
 	}
 	if (pid == 0) {
 		close(ends[0]);
 		detach->caller = ends[1];
 		leave_session();
+		follow_caller(ends[1]);
 		return 0;
 	}
 	close(ends[1]);
@@ -109,17 +123,16 @@ detach_tell(struct detach *detach, int status)
 {
 	unsigned char byte = (unsigned char)status;
 	ssize_t n;
-	int error;
 
 	if (detach->caller < 0)
 		return 0;
+	/* that it ends then is what we ask for */
+	fcntl(detach->caller, F_SETFL, fcntl(detach->caller, F_GETFL) & ~O_ASYNC);
 	do
 		n = send(detach->caller, &byte, 1, MSG_NOSIGNAL);
 	while (n < 0 && errno == EINTR);
-	error = errno;
-	close(detach->caller);
+	fd_close(detach->caller);
 	detach->caller = -1;
-	errno = error;
 	return n == 1 ? 0 : -1;
 }
 

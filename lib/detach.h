@@ -8,7 +8,7 @@
 /*
  * Goes on in the background, as a process of a session of its own that init takes over. Who
  * called waits until the start is over, and learns how it went: until then messages still
- * reach them.
+ * reach them, and where they end before, we are sent SIGTERM.
  */
 struct detach {
 	int caller;     /* a socket; -1: nobody waits */

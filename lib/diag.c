@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "diag.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "esc.h"
+#include "patient.h"
 
 static const char *tool_name = "hotset";
 static int verbosity;
 static atomic_ulong errors;
+static bool hurried;
+static atomic_ulong left_out;
 
 void
 diag_init(const char *tool)
@@ -38,6 +43,40 @@ diag_errors(void)
 	return atomic_load(&errors);
 }
 
+void
+diag_hurry(void)
+{
+	hurried = true;
+}
+
+/* Whether it went out, or nobody is left to be told. */
+static bool
+put(const char *line, size_t length)
+{
+	size_t written;
+
+	if (patient_write(STDERR_FILENO, line, length, hurried ? 0 : PATIENT_FOREVER, &written) < 0)
+		return errno != EAGAIN || written > 0;
+	return true;
+}
+
+/* What was not told before comes first. */
+static bool
+put_left_out(void)
+{
+	unsigned long count = atomic_exchange(&left_out, 0);
+	char line[128];
+	int length;
+
+	if (count == 0)
+		return true;
+	length = snprintf(line, sizeof line, "%s: %lu messages were left out\n", tool_name, count);
+	if (put(line, (size_t)length))
+		return true;
+	atomic_fetch_add(&left_out, count);
+	return false;
+}
+
 static void
 show(const char *format, va_list arguments)
 {
@@ -52,9 +91,8 @@ show(const char *format, va_list arguments)
 		fprintf(stream, "%s: ", tool_name);
 		esc_terminal(stream, text);
 		fputc('\n', stream);
-		if (fclose(stream) == 0 && write(STDERR_FILENO, line, length) < 0) {
-			/* nobody is left to be told */
-		}
+		if (fclose(stream) == 0 && !(put_left_out() && put(line, length)))
+			atomic_fetch_add(&left_out, 1);
 		free(line);
 	}
 	free(text);

@@ -27,6 +27,12 @@ void diag_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* A detail: shown when verbose only. */
 void diag_detail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/*
+ * From now on a message that standard error does not take at once (a terminal that is stopped, a
+ * pipe that is full) is left out, not waited for; how many were is told before the next.
+ */
+void diag_hurry(void);
+
 /* How many errors were shown: a tool that showed one must not exit 0. */
 unsigned long diag_errors(void);
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "each.h"
+#include "num.h"
 #include "stop.h"
 
 /* Pages of one step: no folio spans two, as folios lie as their size has it. */
@@ -49,12 +50,6 @@ static const uint64_t waits[] = { 0, 0, 4 * MS, 16 * MS };
 #define TRIES (sizeof waits / sizeof *waits)
 
 static uint64_t
-least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
-static uint64_t
 most(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
@@ -67,7 +62,7 @@ clip(const struct job *job, uint64_t first, uint64_t pages, uint64_t *start, uin
 	uint64_t page = residency_page_size();
 
 	*start = most(job->asked.offset, first * page);
-	*end = least(job->end, (first + pages) * page);
+	*end = num_least(job->end, (first + pages) * page);
 }
 
 /* LENGTH as fadvise(2) and sync_file_range(2) take it: a folio may end behind the file, and is
@@ -234,7 +229,7 @@ pass_cold(struct job *job, uint64_t *number, uint64_t last)
 			errno = EINTR;
 			return -1;
 		}
-		pages = least(last - *number, stretch - *number % WINDOW);
+		pages = num_least(last - *number, stretch - *number % WINDOW);
 		clip(job, *number, pages, &start, &end);
 		if (is_cold(job, start, end, &method)) {
 			*number += pages;
@@ -280,7 +275,7 @@ handle_all(struct job *job)
 		if (number == last)
 			return;
 		window.first = number;
-		window.pages = (size_t)least(last - number, WINDOW - number % WINDOW);
+		window.pages = (size_t)num_least(last - number, WINDOW - number % WINDOW);
 		if (handle(job, &window) < 0)
 			break;
 		number += window.pages;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "num.h"
 #include "residency.h"
 #include "stop.h"
 
@@ -52,12 +53,6 @@ is_in(const struct gaps *gaps, uint64_t page)
 	return gaps->seen[page - gaps->window] & 1;
 }
 
-static uint64_t
-least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 int
 gaps_next(struct gaps *gaps)
 {
@@ -73,13 +68,13 @@ gaps_next(struct gaps *gaps)
 		while (page < gaps->window_end && is_in(gaps, page))
 			page++;
 		if (page * size > gaps->next)
-			gaps->next = least(page * size, gaps->end);
+			gaps->next = num_least(page * size, gaps->end);
 		if (page == gaps->window_end)
 			continue;
 		while (page < gaps->window_end && !is_in(gaps, page))
 			page++;
 		gaps->offset = gaps->next;
-		gaps->next = least(page * size, gaps->end);
+		gaps->next = num_least(page * size, gaps->end);
 		gaps->length = gaps->next - gaps->offset;
 		return 1;
 	}

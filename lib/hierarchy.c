@@ -57,6 +57,21 @@ own_name(const char *root, int version)
 	return name;
 }
 
+char *
+hierarchy_own(const char *root)
+{
+	char *name = own_name(root, 1);
+
+	/* the memory controller is in one of the two */
+	if (!name)
+		name = own_name(root, 2);
+	if (name && strcmp(name, "/") == 0) {
+		free(name);
+		name = NULL;
+	}
+	return name;
+}
+
 bool
 hierarchy_has_memory(const struct mounts_entry *mount, int version)
 {

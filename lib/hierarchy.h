@@ -18,6 +18,9 @@ int hierarchy_find(const char *root, int version, char **point, char **below);
 /* The same for the cgroup that /proc/PID/cgroup calls NAME. */
 int hierarchy_locate(const char *root, int version, const char *name, char **point, char **below);
 
+/* What our own memory cgroup is called, to be freed; NULL where it is the root, or there is none. */
+char *hierarchy_own(const char *root);
+
 /*
  * Opens the folder of a cgroup of version 1 or 2: CGROUP is one where they are mounted, or the
  * name as in /proc/PID/cgroup, in the hierarchy that counts memory or in that of version 2.

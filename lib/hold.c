@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "hold.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include "num.h"
+#include "status.h"
 
 enum field {
 	F_PATH,
@@ -89,6 +93,45 @@ measured(const struct hold *hold, uint64_t bytes)
 	return hold->unmeasured && bytes > 0 ? out_unknown : known(bytes);
 }
 
+/* Where nothing of it could be looked at. */
+static bool
+is_dark(const struct hold *hold)
+{
+	return hold->failed && hold->files == 0;
+}
+
+uint64_t
+hold_words(const struct hold *holds, size_t count, char words[static HOLD_WORDS])
+{
+	char pinned[NUM_HUMAN] = "-", asked[NUM_HUMAN] = "-";
+	struct hold sum = { 0 };
+
+	for (size_t i = 0; i < count; i++)
+		if (!is_dark(&holds[i]))
+			hold_add(&sum, &holds[i]);
+	if (sum.pinned != HOLD_UNKNOWN)
+		num_human(sum.pinned, pinned);
+	if (sum.asked != HOLD_UNKNOWN)
+		num_human(sum.asked, asked);
+	snprintf(words, HOLD_WORDS, "%s of %s pinned", pinned, asked);
+	return sum.pinned;
+}
+
+int
+hold_standing(const struct hold *holds, size_t count)
+{
+	bool whole = true, empty = true, holding = false;
+
+	for (size_t i = 0; i < count; i++) {
+		whole &= holds[i].state && strcmp(holds[i].state, "pinned") == 0;
+		empty &= holds[i].asked == 0;
+		holding |= holds[i].pinned > 0;
+	}
+	if (!empty && !holding)
+		return STATUS_FAILED;
+	return whole ? STATUS_DONE : STATUS_PART;
+}
+
 int
 hold_row(const struct hold *hold, struct out *out)
 {
@@ -101,9 +144,11 @@ hold_row(const struct hold *hold, struct out *out)
 		[F_RELEASED] = measured(hold, hold->released),
 		[F_REPINNED] = hold->unmeasured ? out_unknown : known(hold->repinned),
 		[F_LIMIT] = known(hold->limit),
-		[F_STATE] = out_string(hold->state),
+		[F_STATE] = hold->state ? out_string(hold->state) : out_unknown,
 	};
 
+	for (int field = F_FILES; is_dark(hold) && field < F_LIMIT; field++)
+		values[field] = out_unknown;
 	return out_row(out, values);
 }
 
@@ -114,14 +159,13 @@ hold_report(const struct hold *holds, size_t count, struct out *out)
 	bool single = count == 1 || out->format != OUT_TEXT;
 
 	for (size_t i = 0; i < count; i++) {
-		if (holds[i].failed && holds[i].files == 0)
-			continue; /* nothing of it is known */
 		if (hold_row(&holds[i], out) < 0)
 			return -1;
-		hold_add(&total, &holds[i]);
+		if (is_dark(&holds[i]))
+			hold_add(&total, &(struct hold){ .state = holds[i].state });
+		else
+			hold_add(&total, &holds[i]);
 		total.limit = holds[i].limit;
 	}
-	if (!single && hold_row(&total, out) < 0)
-		return -1;
-	return out_commit(out);
+	return single ? 0 : hold_row(&total, out);
 }

@@ -34,11 +34,22 @@ uint64_t hold_sum(uint64_t a, uint64_t b);
 /* Adds MORE to SUM; a sum is unknown where a part is, states that differ are partial. */
 void hold_add(struct hold *sum, const struct hold *more);
 
+/*
+ * The sum of what is pinned by COUNT holds, HOLD_UNKNOWN where that is not known; WORDS say of how
+ * much that is.
+ */
+#define HOLD_WORDS 64
+uint64_t hold_words(const struct hold *holds, size_t count, char words[static HOLD_WORDS]);
+
+/* How it stands with all that was asked for, as an exit status: STATUS_FAILED where nothing is
+ * pinned. */
+int hold_standing(const struct hold *holds, size_t count);
+
 /* Adds the row to OUT; as out_row. */
 int hold_row(const struct hold *hold, struct out *out);
 
-/* A report of COUNT holds: those of which something is known, and in text, where they are
- * more than one, their total; as out_commit. */
+/* The rows of a report of COUNT holds, and in text, where they are more than one, their total, which
+ * leaves out what is not known; as out_row. */
 int hold_report(const struct hold *holds, size_t count, struct out *out);
 
 #endif

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "num.h"
 #include "vmlinux.h"
 
 enum { START, END, SIDES };
@@ -306,12 +307,6 @@ missed_by(const struct hooks *hooks, enum hook_role role, int side)
 }
 
 static uint64_t
-least(uint64_t one, uint64_t other)
-{
-	return one < other ? one : other;
-}
-
-static uint64_t
 missed(const struct hooks sets[HOOK_SETS], enum hook_role role, int side)
 {
 	const struct hook *hook = sets[0].chosen[role];
@@ -320,7 +315,7 @@ missed(const struct hooks sets[HOOK_SETS], enum hook_role role, int side)
 	if (!hook || !hook->is_function)
 		return events;
 	for (int set = 1; set < HOOK_SETS && sets[set].chosen[role]; set++)
-		events = least(events, missed_by(&sets[set], role, side));
+		events = num_least(events, missed_by(&sets[set], role, side));
 	return events;
 }
 
@@ -338,7 +333,7 @@ hooks_missed(const struct hooks sets[HOOK_SETS], bool functions)
 			continue;
 		/* of a read that two sets look at either side will do: see bpf/reading.h */
 		if (functions && sets[1].chosen[role] && (role == ROLE_READ || role == ROLE_SPLICE))
-			sum += least(start, end);
+			sum += num_least(start, end);
 		else
 			sum += start + end;
 	}

@@ -9,12 +9,12 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
-#include <sys/un.h>
 #include <unistd.h>
 
+#include "fd.h"
 #include "fullpath.h"
+#include "unixsock.h"
 
-#define SUFFIX   ".sock"
 #define WAITING  8
 #define PATIENCE 100000 /* us: who asks has sent its question by then */
 
@@ -29,27 +29,6 @@ struct answer {
 
 #define VERSION 1U
 
-static void
-close_keeping(int fd)
-{
-	int error = errno;
-
-	close(fd);
-	errno = error;
-}
-
-static int
-set_address(struct sockaddr_un *address, const char *path)
-{
-	*address = (struct sockaddr_un){ .sun_family = AF_UNIX };
-	if (strlen(path) >= sizeof address->sun_path) {
-		errno = ENAMETOOLONG;
-		return -1;
-	}
-	strcpy(address->sun_path, path);
-	return 0;
-}
-
 /* The socket's path, from the root on: the working folder changes. */
 static char *
 beside(const char *pidfile)
@@ -58,7 +37,7 @@ beside(const char *pidfile)
 
 	if (!full)
 		return NULL;
-	if (asprintf(&path, "%s" SUFFIX, full) < 0)
+	if (asprintf(&path, "%s" INQUIRY_SUFFIX, full) < 0)
 		path = NULL;
 	free(full);
 	return path;
@@ -66,10 +45,10 @@ beside(const char *pidfile)
 
 /* For nobody else: with the mask that a socket is made with, since a chmod comes too late. */
 static int
-bind_private(int fd, const struct sockaddr_un *address)
+bind_private(int fd, const struct sockaddr_un *address, socklen_t length)
 {
 	mode_t mask = umask(0177);
-	int result = bind(fd, (const struct sockaddr *)address, sizeof *address);
+	int result = bind(fd, (const struct sockaddr *)address, length);
 	int error = errno;
 
 	umask(mask);
@@ -77,30 +56,52 @@ bind_private(int fd, const struct sockaddr_un *address)
 	return result;
 }
 
+/* Whether what is at the socket's path is the one that we made. */
+static bool
+is_ours(const struct inquiry *inquiry)
+{
+	struct stat now;
+
+	return lstat(inquiry->path, &now) == 0 && now.st_dev == inquiry->device &&
+	    now.st_ino == inquiry->inode;
+}
+
+/* A socket at ADDRESS, listened to, or -1. */
+static int
+listen_at(struct inquiry *inquiry, const struct sockaddr_un *address, socklen_t length)
+{
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct stat status;
+
+	if (fd < 0)
+		return -1;
+	if (bind_private(fd, address, length) == 0) {
+		if (lstat(inquiry->path, &status) == 0 && listen(fd, WAITING) == 0) {
+			inquiry->device = status.st_dev;
+			inquiry->inode = status.st_ino;
+			return fd;
+		}
+		unlink(inquiry->path);
+	}
+	fd_close(fd);
+	return -1;
+}
+
 int
 inquiry_listen(struct inquiry *inquiry, const char *pidfile)
 {
 	struct sockaddr_un address;
+	socklen_t length;
 	struct stat status;
-	int fd;
 
 	*inquiry = (struct inquiry){ .path = beside(pidfile), .fd = -1 };
-	if (!inquiry->path || set_address(&address, inquiry->path) < 0)
-		goto failed;
-	if (lstat(inquiry->path, &status) == 0 && S_ISSOCK(status.st_mode))
-		unlink(inquiry->path); /* of one that was killed */
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0)
-		goto failed;
-	if (bind_private(fd, &address) == 0) {
-		if (listen(fd, WAITING) == 0) {
-			inquiry->fd = fd;
-			return 0;
-		}
-		unlink(inquiry->path);
+	if (inquiry->path && unixsock_address(&address, &length, inquiry->path) == 0) {
+		if (lstat(inquiry->path, &status) == 0 && S_ISSOCK(status.st_mode))
+			unlink(inquiry->path); /* of one that was killed */
+		inquiry->fd = listen_at(inquiry, &address, length);
 	}
-	close_keeping(fd);
-failed:
+	if (inquiry->fd >= 0)
+		return 0;
 	free(inquiry->path);
 	inquiry->path = NULL;
 	return -1;
@@ -111,7 +112,8 @@ inquiry_close(struct inquiry *inquiry)
 {
 	if (!inquiry->path)
 		return;
-	unlink(inquiry->path);
+	if (is_ours(inquiry))
+		unlink(inquiry->path);
 	close(inquiry->fd);
 	free(inquiry->path);
 	*inquiry = (struct inquiry){ .fd = -1 };
@@ -162,14 +164,14 @@ make_report(enum out_format format,
 	stream = copy < 0 ? NULL : fdopen(copy, "w");
 	if (!stream) {
 		if (copy >= 0)
-			close_keeping(copy);
-		close_keeping(fd);
+			fd_close(copy);
+		fd_close(fd);
 		return -1;
 	}
 	*status = report(format, stream, argument);
 	if (fclose(stream) == 0 && *status >= 0 && lseek(fd, 0, SEEK_SET) == 0)
 		return fd;
-	close_keeping(fd);
+	fd_close(fd);
 	return -1;
 }
 
@@ -214,10 +216,10 @@ inquiry_answer(struct inquiry *inquiry,
 		made = make_report(format, report, argument, &status);
 		if (made >= 0) {
 			result = send_answer(fd, status, made);
-			close_keeping(made);
+			fd_close(made);
 		}
 	}
-	close_keeping(fd);
+	fd_close(fd);
 	return result;
 }
 
@@ -235,6 +237,7 @@ receive_answer(int fd, int *status)
 	};
 	ssize_t n = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
 	struct cmsghdr *head;
+	struct stat kind;
 	int report;
 
 	if (n < 0)
@@ -244,48 +247,53 @@ receive_answer(int fd, int *status)
 	    head->cmsg_type == SCM_RIGHTS && head->cmsg_len == CMSG_LEN(sizeof report)) {
 		memcpy(&report, CMSG_DATA(head), sizeof report);
 		*status = (int)answer.status;
-		return report;
+		/* nothing that a read could hang on */
+		if (fstat(report, &kind) == 0 && S_ISREG(kind.st_mode))
+			return report;
+		close(report);
 	}
 	errno = EPROTO;
 	return -1;
 }
 
+/* Whether who listens is HOLDER, of a user whom we may believe: root, ours, or OWNER. */
+static bool
+is_holder(int fd, pid_t holder, uid_t owner)
+{
+	struct ucred who;
+	socklen_t length = sizeof who;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length) < 0)
+		return false;
+	if (who.pid == holder && (who.uid == 0 || who.uid == geteuid() || who.uid == owner))
+		return true;
+	errno = EBADE;
+	return false;
+}
+
 static int
 connect_to(const char *pidfile, uint64_t timeout)
 {
-	struct timeval patience = {
-		.tv_sec = (time_t)(timeout / 1000000000),
-		.tv_usec = (suseconds_t)(timeout % 1000000000 / 1000),
-	};
-	struct sockaddr_un address;
 	char *path = beside(pidfile);
-	int fd = -1;
+	int fd = path ? unixsock_connect(path, SOCK_SEQPACKET, timeout) : -1, error = errno;
 
-	if (!path)
-		return -1;
-	if (set_address(&address, path) == 0)
-		fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	free(path);
-	if (fd < 0)
-		return -1;
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-	if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0)
-		return fd;
-	close_keeping(fd);
-	return -1;
+	errno = error;
+	return fd;
 }
 
 int
-inquiry_ask(const char *pidfile, enum out_format format, uint64_t timeout, int *status)
+inquiry_ask(const char *pidfile, const struct pidfile_holder *holder, enum out_format format,
+    uint64_t timeout, int *status)
 {
 	struct question question = { VERSION, format };
 	int fd = connect_to(pidfile, timeout), report = -1;
 
-	if (fd >= 0 && send(fd, &question, sizeof question, MSG_NOSIGNAL) == sizeof question)
+	if (fd >= 0 && is_holder(fd, holder->pid, holder->owner) &&
+	    send(fd, &question, sizeof question, MSG_NOSIGNAL) == sizeof question)
 		report = receive_answer(fd, status);
 	if (fd >= 0)
-		close_keeping(fd);
+		fd_close(fd);
 	if (report < 0 && errno == EAGAIN)
 		errno = ETIMEDOUT;
 	return report;

@@ -4,17 +4,25 @@
 
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 #include "out.h"
+#include "pidfile.h"
+#include "unixsock.h"
 
 /*
  * How a running process is asked for its report: by a socket beside its pid file (PIDFILE.sock),
  * which only its own user and root may use. Whoever asks names a format, and gets a
  * descriptor of memory that holds the report: neither side waits while the other is slow.
  */
+#define INQUIRY_SUFFIX ".sock"
+#define INQUIRY_MOST   (UNIXSOCK_MOST - (sizeof INQUIRY_SUFFIX - 1)) /* of a pid file's path */
+
 struct inquiry {
-	char *path; /* NULL: none */
-	int fd;     /* readable where somebody asks */
+	char *path;   /* NULL: none */
+	int fd;       /* readable where somebody asks */
+	dev_t device; /* of the socket's file */
+	ino_t inode;
 };
 
 /*
@@ -32,10 +40,12 @@ int inquiry_answer(struct inquiry *inquiry,
     int (*report)(enum out_format format, FILE *stream, void *argument), void *argument);
 
 /*
- * Asks who listens beside PIDFILE. Returns a descriptor of the report, and the status that
+ * Asks HOLDER, who listens beside PIDFILE. Returns a descriptor of the report, and the status that
  * goes with it in *STATUS. -1 with errno: ENOENT or ECONNREFUSED where nobody listens,
- * ETIMEDOUT where there is no answer within TIMEOUT ns, EPROTO where it is not understood.
+ * ETIMEDOUT where there is no answer within TIMEOUT ns, EPROTO where it is not understood, EBADE
+ * where somebody else listens.
  */
-int inquiry_ask(const char *pidfile, enum out_format format, uint64_t timeout, int *status);
+int inquiry_ask(const char *pidfile, const struct pidfile_holder *holder, enum out_format format,
+    uint64_t timeout, int *status);
 
 #endif

@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <syslog.h>
+#include <unistd.h>
 
 #include "diag.h"
 #include "logger.h"
@@ -14,37 +16,50 @@
 
 #define PAUSE 60000000000ULL /* ns without another try */
 
+static bool to_syslog;
+static uint64_t deaf_until; /* stop_now; 0: it listens */
+static unsigned long left_out;
+
+void
+journal_to_syslog(bool wanted)
+{
+	to_syslog = wanted;
+}
+
 static int
 log_to_system(int priority, const char *text)
 {
-	return logger_send(LOGGER_SOCKET, priority, diag_tool(), text);
+	char tag[64];
+
+	snprintf(tag, sizeof tag, "%s[%ld]", diag_tool(), (long)getpid());
+	return logger_send(LOGGER_SOCKET, priority, tag, text, 0);
 }
 
 static void
-log_text(struct journal *journal, int priority, const char *text)
+log_text(int priority, const char *text)
 {
 	char missed[64];
 
-	if (stop_now() < journal->deaf_until) {
-		journal->left_out++;
+	if (stop_now() < deaf_until) {
+		left_out++;
 		return;
 	}
-	journal->deaf_until = 0;
-	if (journal->left_out) {
-		snprintf(missed, sizeof missed, "%lu messages were left out", journal->left_out);
+	deaf_until = 0;
+	if (left_out) {
+		snprintf(missed, sizeof missed, "%lu messages were left out", left_out);
 		if (log_to_system(LOG_WARNING, missed) == 0)
-			journal->left_out = 0;
+			left_out = 0;
 	}
-	if (!journal->left_out && log_to_system(priority, text) == 0)
+	if (!left_out && log_to_system(priority, text) == 0)
 		return;
 	diag_error("the system log (" LOGGER_SOCKET ") does not take messages: %s",
 	    strerror(errno));
-	journal->left_out++;
-	journal->deaf_until = stop_now() + PAUSE;
+	left_out++;
+	deaf_until = stop_now() + PAUSE;
 }
 
 void
-journal_tell(struct journal *journal, int priority, const char *format, ...)
+journal_tell(int priority, const char *format, ...)
 {
 	va_list arguments;
 	char *text;
@@ -59,7 +74,7 @@ journal_tell(struct journal *journal, int priority, const char *format, ...)
 		diag_error("%s", text);
 	else
 		diag_note("%s", text);
-	if (journal->syslog)
-		log_text(journal, priority, text);
+	if (to_syslog)
+		log_text(priority, text);
 	free(text);
 }

@@ -3,18 +3,17 @@
 
 #include <errno.h>
 #include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
+#include "diag.h"
+#include "fd.h"
 #include "num.h"
 #include "stop.h"
-
-#define PATIENT "86400000000" /* us of WATCHDOG_USEC, for a reload */
+#include "unixsock.h"
 
 /* What the variable NAME holds, to be freed; it is gone then. NULL where it is not set. */
 static char *
@@ -47,9 +46,7 @@ watchdog(const char *microseconds, const char *pid)
 static bool
 is_address(const char *path)
 {
-	struct sockaddr_un address;
-
-	return (*path == '/' || *path == '@') && path[1] && strlen(path) < sizeof address.sun_path;
+	return (*path == '/' || *path == '@') && path[1] && strlen(path) <= UNIXSOCK_MOST;
 }
 
 int
@@ -60,16 +57,19 @@ notify_begin(struct notify *notify)
 	char *pid = take("WATCHDOG_PID", &failed);
 
 	*notify = (struct notify){ .socket = take("NOTIFY_SOCKET", &failed) };
-	if (failed)
-		errno = ENOMEM;
 	if (!failed && notify->socket && !is_address(notify->socket)) {
-		errno = EINVAL;
-		failed = true;
+		diag_error("NOTIFY_SOCKET is \"%s\", which is no Unix socket's path or name: the "
+			   "service manager is not told",
+		    notify->socket);
+		free(notify->socket);
+		notify->socket = NULL;
 	}
 	if (!failed && notify->socket)
 		notify->interval = watchdog(microseconds, pid);
 	free(microseconds);
 	free(pid);
+	if (failed)
+		errno = ENOMEM;
 	return failed ? -1 : 0;
 }
 
@@ -87,25 +87,15 @@ notify_heard(const struct notify *notify)
 }
 
 static int
-send_to(const char *socket_path, const char *text)
+send_to(const char *path, const char *text)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	size_t length = strlen(socket_path);
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), error;
+	int fd = unixsock_connect(path, SOCK_DGRAM, 0);
 	ssize_t sent;
 
 	if (fd < 0)
 		return -1;
-	memcpy(address.sun_path, socket_path, length);
-	/* an abstract name begins with NUL, and ends with the address */
-	if (*socket_path == '@')
-		address.sun_path[0] = '\0';
-	sent = sendto(fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT,
-	    (struct sockaddr *)&address,
-	    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length));
-	error = errno;
-	close(fd);
-	errno = error;
+	sent = send(fd, text, strlen(text), MSG_NOSIGNAL);
+	fd_close(fd);
 	return sent < 0 ? -1 : 0;
 }
 
@@ -133,12 +123,14 @@ int
 notify_ready(const struct notify *notify, const char *text)
 {
 	/* the process that was started, and is waited for, may be gone: --detach */
-	if (notify->interval)
-		return tell(notify, "READY=1\nMAINPID=%ld\nWATCHDOG_USEC=%llu\nSTATUS=%.*s",
-		    (long)getpid(), (unsigned long long)notify->interval / 1000,
-		    (int)strcspn(text, "\n"), text);
 	return tell(notify, "READY=1\nMAINPID=%ld\nSTATUS=%.*s", (long)getpid(),
 	    (int)strcspn(text, "\n"), text);
+}
+
+int
+notify_extend(const struct notify *notify, uint64_t time)
+{
+	return tell(notify, "EXTEND_TIMEOUT_USEC=%llu", (unsigned long long)time / 1000);
 }
 
 int
@@ -163,7 +155,6 @@ int
 notify_reloading(const struct notify *notify)
 {
 	/* Type=notify-reload asks for the time */
-	return tell(notify, "RELOADING=1\nMONOTONIC_USEC=%llu%s",
-	    (unsigned long long)stop_now() / 1000,
-	    notify->interval ? "\nWATCHDOG_USEC=" PATIENT : "");
+	return tell(notify, "RELOADING=1\nMONOTONIC_USEC=%llu",
+	    (unsigned long long)stop_now() / 1000);
 }

@@ -143,6 +143,12 @@ num_sum(uint64_t a, uint64_t b)
 	return __builtin_add_overflow(a, b, &sum) ? NUM_UNKNOWN : sum;
 }
 
+uint64_t
+num_least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 int
 num_range(const char *text, struct num_range *range)
 {

@@ -43,6 +43,8 @@ uint64_t num_share_of(const struct num_share *share, uint64_t whole);
 #define NUM_UNKNOWN UINT64_MAX
 uint64_t num_sum(uint64_t a, uint64_t b);
 
+uint64_t num_least(uint64_t a, uint64_t b);
+
 /* Writes BYTES as people read it, "1.5G", into TEXT; returns TEXT. */
 #define NUM_HUMAN 8
 char *num_human(uint64_t bytes, char text[static NUM_HUMAN]);

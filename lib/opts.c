@@ -198,6 +198,20 @@ version(const struct opts_tool *tool)
 	return flushed();
 }
 
+struct opts_operands
+opts_split(int argc, char **argv, int first)
+{
+	int i = strcmp(argv[first - 1], "--") == 0 ? first - 1 : first;
+	struct opts_operands operands = { .words = argv + i };
+
+	while (i < argc && strcmp(argv[i], "--") != 0)
+		i++;
+	operands.count = (size_t)(argv + i - operands.words);
+	if (i < argc)
+		operands.command = argv + i + 1;
+	return operands;
+}
+
 int
 opts_misuse(const char *format, ...)
 {

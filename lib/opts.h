@@ -75,6 +75,17 @@ struct opts_tool {
 int opts_parse(const struct opts_tool *tool, const struct opts_group *groups,
     struct opts_common *common, int argc, char **argv, int *status);
 
+/*
+ * What is behind the options, FIRST being what opts_parse returned: operands, until a "--" that
+ * starts a command. One that ended the options is that, too.
+ */
+struct opts_operands {
+	char **words;
+	size_t count;
+	char **command; /* NULL: none; empty: a "--" with nothing behind it */
+};
+struct opts_operands opts_split(int argc, char **argv, int first);
+
 /* Reports a mistake that only the tool can see; returns STATUS_UNKNOWN. */
 int opts_misuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -4,8 +4,11 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <syslog.h>
 
 #include "budget.h"
+#include "journal.h"
 #include "meminfo.h"
 #include "memlock.h"
 #include "share.h"
@@ -22,54 +25,48 @@ struct look {
 	struct keeper *keeper;
 	struct budget budget;
 	struct num_share share;
+	uint64_t missing; /* BUDGET_UNKNOWN: not looked at yet */
+	uint64_t ours;    /* locked already, and let go by then */
 	uint64_t allowed;
-	uint64_t locked; /* of the whole, by others */
-	FILE *against;   /* every limit that is in the way */
-	FILE *figures;   /* what there is, where none is */
+	const struct budget_level *level; /* that says so; NULL: the share itself */
+	FILE *against;                    /* every limit that is in the way */
+	FILE *figures;                    /* what there is, where none is */
 	bool refused;
 };
 
-/* Into LOOK what of the whole may be pinned. */
+/* Into LOOK how much may be pinned. */
 static int
-take_share(struct look *look, struct num_share max, uint64_t ours)
+take_share(struct look *look, struct num_share max)
 {
 	const struct budget *budget = &look->budget;
 
 	look->share = budget_given(&max) ? max : (struct num_share){ .percent = DEFAULT_SHARE };
-	if (budget_allow(budget, &look->share, &look->allowed) < 0)
-		return -1;
-	if (budget->room == BUDGET_UNKNOWN && look->share.percent >= 0) {
+	if (look->share.percent >= 0 &&
+	    (budget->whole == BUDGET_UNKNOWN || budget->room == BUDGET_UNKNOWN)) {
 		errno = ENODATA;
 		return -1;
 	}
-	/* more than there is: a hard limit is never worth a try */
-	if (look->allowed > budget->whole) {
-		look->allowed = budget->whole;
-		look->share.percent = 100;
-	}
-	if (look->share.percent < 0 || budget->locked == BUDGET_UNKNOWN)
-		return 0;
-	/* what others have locked is a part of the same share */
-	look->locked = budget->locked > ours ? budget->locked - ours : 0;
-	look->allowed -= look->locked < look->allowed ? look->locked : look->allowed;
+	look->level = budget_pinnable(budget, &look->share, look->ours, &look->allowed);
 	return 0;
 }
 
-/* What the share is a share of. */
+/* What the share is a share of; never more than all of it. */
 static void
 put_share(const struct look *look, FILE *stream)
 {
 	char whole[BUDGET_WORDS];
+	uint64_t locked;
 
 	fprintf(stream, AMOUNT " allowed: ", HUMAN(look->allowed));
-	if (look->share.percent < 0) {
+	if (!look->level) {
 		fputs("as --max says", stream);
 		return;
 	}
-	budget_words(look->budget.whole_group, look->budget.whole, whole);
-	fprintf(stream, "%.4g%% %s", look->share.percent, whole);
-	if (look->locked)
-		fprintf(stream, ", less %s that is locked", BYTES(look->locked));
+	locked = budget_locked(look->level, look->ours);
+	budget_words(look->level->group, look->level->whole, whole);
+	fprintf(stream, "%.4g%% %s", look->share.percent < 0 ? 100 : look->share.percent, whole);
+	if (locked)
+		fprintf(stream, ", less %s that is locked", BYTES(locked));
 }
 
 /* One more limit that is in the way: where it is to be written. */
@@ -126,32 +123,72 @@ put_available(FILE *stream)
 		fprintf(stream, " (MemAvailable " AMOUNT ")", HUMAN(info.available));
 }
 
+/* Of what is asked for, what is not in memory yet, as far as can be told; a look at all of it. */
+static uint64_t
+missing(struct look *look)
+{
+	uint64_t bytes;
+
+	if (look->missing == BUDGET_UNKNOWN)
+		look->missing = keeper_missing(look->keeper, &bytes) == 0 ? bytes
+									  : look->keeper->asked;
+	return look->missing;
+}
+
 /* Whether what is not in memory yet fits into what is free or idle. */
 static void
 check_room(struct look *look)
 {
-	struct keeper *keeper = look->keeper;
 	const struct budget *budget = &look->budget;
-	uint64_t missing = keeper->asked, bytes;
+	uint64_t lacking = look->keeper->asked;
 	char words[BUDGET_WORDS];
 	FILE *stream = look->figures;
 
-	if (budget->room == BUDGET_UNKNOWN || keeper->asked == HOLD_UNKNOWN) {
+	if (budget->room == BUDGET_UNKNOWN) {
 		fputs("; how much is free is not known", stream);
 		return;
 	}
-	if (missing > budget->room && keeper_missing(keeper, &bytes) == 0)
-		missing = bytes;
+	if (lacking > budget->room)
+		lacking = missing(look);
 	budget_words(budget->room_group, budget->room_limit, words);
-	if (missing > budget->room) {
+	if (lacking > budget->room) {
 		stream = refuse(look);
-		fprintf(stream, AMOUNT " not in memory yet, ", HUMAN(missing));
+		fprintf(stream, AMOUNT " not in memory yet, ", HUMAN(lacking));
 	} else
 		fputs("; ", stream);
 	fprintf(stream, AMOUNT " free or idle %s", HUMAN(budget->room), words);
 	put_available(stream);
-	if (missing > budget->room)
+	if (lacking > budget->room)
 		fputs(": ask for less, or free memory", stream);
+}
+
+/* What there will be less at LEVEL, with LACKING of what is asked for not in memory yet. */
+static uint64_t
+taken(const struct look *look, const struct budget_level *level, uint64_t lacking)
+{
+	uint64_t cached = look->keeper->asked - num_least(lacking, look->keeper->asked);
+	uint64_t bytes = lacking + num_least(cached, level->cache);
+
+	return bytes - num_least(bytes, look->ours);
+}
+
+/* Whether the valve would give back at once what is pinned, also where it is in memory already. */
+static void
+check_spare(struct look *look, const struct budget_level *level)
+{
+	char words[BUDGET_WORDS];
+	FILE *stream;
+
+	if (level->spare == BUDGET_UNKNOWN ||
+	    taken(look, level, look->keeper->asked) <= level->spare ||
+	    taken(look, level, missing(look)) <= level->spare)
+		return;
+	stream = refuse(look);
+	budget_words(level->group, level->whole, words);
+	fprintf(stream, "no more than " AMOUNT " %s can be pinned without being given back at once",
+	    HUMAN(level->spare), words);
+	put_available(stream);
+	fputs(": ask for less, or free memory", stream);
 }
 
 /* More files than one process can map are no reason to refuse. */
@@ -182,6 +219,8 @@ look_at_all(struct look *look)
 		return;
 	check_memlock(look);
 	check_room(look);
+	for (size_t i = 0; i < look->budget.level_count; i++)
+		check_spare(look, &look->budget.levels[i]);
 }
 
 /* With two streams in memory, of which one is what there is to say. */
@@ -210,24 +249,43 @@ compose(struct preflight *preflight, struct look *look)
 	return -1;
 }
 
+static void
+explain(void)
+{
+	if (errno == ENODATA)
+		journal_tell(LOG_ERR,
+		    "how much memory there is, or is free, cannot be told; "
+		    "--max=SIZE says how much may be pinned");
+	else
+		journal_tell(LOG_ERR, "whether it may be pinned cannot be told: %s",
+		    strerror(errno));
+}
+
 int
 preflight_look(struct preflight *preflight, struct keeper *keeper, struct num_share max,
     uint64_t ours)
 {
-	struct look look = { .keeper = keeper };
-	int result, error;
+	struct look look = { .keeper = keeper, .missing = BUDGET_UNKNOWN, .ours = ours };
+	int result;
 
 	*preflight = (struct preflight){ 0 };
-	if (budget_read("", &look.budget) < 0)
+	if (budget_read("", &look.budget) < 0) {
+		explain();
 		return -1;
-	result = take_share(&look, max, ours);
+	}
+	if (look.budget.unseen)
+		journal_tell(LOG_WARNING,
+		    "the limits of memory cgroup %s, which this runs in, cannot be seen: only those of "
+		    "the machine are kept",
+		    look.budget.unseen);
+	result = take_share(&look, max);
 	if (result == 0)
 		result = compose(preflight, &look);
 	if (result == 0 && note_maps(preflight, keeper) < 0)
 		preflight->detail = NULL; /* it can do without */
-	error = errno;
+	if (result < 0)
+		explain();
 	budget_free(&look.budget);
-	errno = error;
 	return result;
 }
 

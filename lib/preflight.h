@@ -22,8 +22,7 @@ struct preflight {
 /*
  * Looks, after keeper_survey. MAX is what of the memory may be pinned (BUDGET_NO_SHARE: a
  * quarter); OURS are bytes of what is locked already that this process will have let go by
- * then. Returns 0, or -1 with ENOMEM, or ENODATA where it is not known how much memory
- * there is.
+ * then. Returns 0, or -1 where that cannot be told, which is said.
  */
 int preflight_look(struct preflight *preflight, struct keeper *keeper, struct num_share max,
     uint64_t ours);

@@ -8,6 +8,7 @@
 #include "fetch.h"
 #include "gaps.h"
 #include "holes.h"
+#include "num.h"
 #include "stop.h"
 
 struct job {
@@ -18,12 +19,6 @@ struct job {
 	struct fetch fetch;
 	uint64_t proven; /* bytes that mincore saw right after they were read */
 };
-
-static uint64_t
-least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
 
 static uint64_t
 less(uint64_t a, uint64_t b)
@@ -41,7 +36,7 @@ admits(const struct job *job, uint64_t offset, uint64_t length, uint64_t missing
 	/* bytes that begin within a page may reach into one more */
 	if (offset % page)
 		pages += page;
-	return !job->hooks->admit || job->hooks->admit(least(pages, all), job->hooks->argument);
+	return !job->hooks->admit || job->hooks->admit(num_least(pages, all), job->hooks->argument);
 }
 
 static bool
@@ -81,7 +76,7 @@ load_range(struct job *job, uint64_t offset, uint64_t length)
 	uint64_t chunk = job->hooks->chunk ? job->hooks->chunk : job->fetch.piece;
 
 	while (length > 0 && !stop_asked()) {
-		uint64_t size = least(least(length, chunk), job->fetch.piece);
+		uint64_t size = num_least(num_least(length, chunk), job->fetch.piece);
 		ssize_t n = 0;
 
 		if (may_read(job, size))
@@ -170,7 +165,7 @@ behind_end(const struct job *job, uint64_t offset, uint64_t length)
 
 	if (!S_ISREG(job->status->st_mode) || fstat(job->fd, &now) < 0)
 		return 0;
-	return least(less(offset + length, (uint64_t)now.st_size), length);
+	return num_least(less(offset + length, (uint64_t)now.st_size), length);
 }
 
 /* What is in afterwards; false where that cannot be known. */
@@ -206,7 +201,7 @@ count_coming(const struct job *job, uint64_t offset, uint64_t length, uint64_t *
 	for (; offset < end; offset = next) {
 		bool whole = offset % page == 0 && end - offset >= page;
 
-		next = whole ? end - end % page : least(end, offset - offset % page + page);
+		next = whole ? end - end % page : num_least(end, offset - offset % page + page);
 		residency_query(job->fd, job->status, offset, next - offset, seen);
 		if (seen->method == RESIDENCY_UNKNOWN)
 			return false;

@@ -66,6 +66,16 @@ select_check(const struct select *select, enum out_format format, char **operand
 	return STATUS_DONE;
 }
 
+bool
+select_is_relative(const struct select *select, char **operands, size_t count)
+{
+	bool relative = select->files_from;
+
+	for (size_t i = 0; i < count; i++)
+		relative |= *operands[i] != '/';
+	return relative;
+}
+
 /* As find -path does, "*" and "?" match slashes too. */
 static bool
 matches(const struct opts_words *globs, const char *path, const char *name)

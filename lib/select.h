@@ -39,6 +39,9 @@ extern const struct opts_option select_options[];
 int
 select_check(const struct select *select, enum out_format format, char **operands, size_t count);
 
+/* Whether one of these, or a name that a list may hold, is seen from the working folder. */
+bool select_is_relative(const struct select *select, char **operands, size_t count);
+
 /*
  * Whether the globs let the file at PATH (whose last component is NAME) in. A
  * glob with a slash is matched against the path, one without against the name.

@@ -15,6 +15,7 @@ struct service_options {
 	bool detach;
 	bool stay;           /* detached, it keeps the working folder */
 	const char *pidfile; /* NULL: none */
+	bool endures;        /* a reader who goes away does not end it */
 	uint64_t timeout;    /* for stop_catch */
 };
 
@@ -25,6 +26,9 @@ struct service {
 	struct pidfile pidfile;
 	struct inquiry inquiry;
 	bool stopping;
+	bool reloads; /* SIGHUP asks for that */
+	bool
+	    unheard; /* the service manager does not know yet that the start, or a reload, is over */
 	int signals; /* of stop_divert: SIGUSR1, and SIGHUP where that asks for a reload */
 };
 
@@ -35,11 +39,16 @@ struct service {
 bool service_begin(struct service *service, const struct service_options *options, int *status);
 
 /*
- * The start is over: tells those who wait for it, TEXT to the service manager, STATUS to who
- * called, and lets go of their terminal. Returns 0, or -1 where there is no going on, which
- * is said.
+ * The start is over: tells those who wait for it, STATUS to who called, whose terminal is let go,
+ * then TEXT to the service manager. Returns 0, or -1 where there is no going on, which is said.
  */
 int service_ready(struct service *service, const char *text, int status);
+
+/* The same to the service manager alone: of a reload, or once more where it is unheard. */
+void service_tell_ready(struct service *service, const char *text);
+
+/* From now on the signals that end us come by service->signals, too. -1 with errno. */
+int service_divert_ends(struct service *service);
 
 /* The end begins. */
 void service_stopping(struct service *service);

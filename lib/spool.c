@@ -57,14 +57,24 @@ copy(int from, int to)
 	}
 }
 
+/* /dev/stdin and its like are other files, once we are in the background. */
+static bool
+stays(const char *name)
+{
+	struct stat status;
+
+	return strcmp(name, "-") != 0 && strncmp(name, "/dev/std", 8) != 0 &&
+	    strncmp(name, "/dev/fd/", 8) != 0 && strncmp(name, "/proc/", 6) != 0 &&
+	    stat(name, &status) == 0 && S_ISREG(status.st_mode);
+}
+
 const char *
 spool_list(const char *name, char path[static SPOOL_PATH])
 {
 	struct list list;
-	struct stat status;
 	int to, error = 0;
 
-	if (strcmp(name, "-") != 0 && stat(name, &status) == 0 && S_ISREG(status.st_mode))
+	if (stays(name))
 		return name;
 	if (list_open(&list, name, false) < 0)
 		return NULL;

@@ -5,9 +5,8 @@
 #define SPOOL_PATH 32
 
 /*
- * Makes a list readable more than once: NAME itself where it is a regular file, else
- * ("-" for standard input, a pipe) the path of a copy in memory, written into PATH.
- * NULL with errno where it cannot be read: EINTR where stop_asked, EFBIG where the copy
+ * Makes a list readable more than once: NAME itself where it is a regular file, else ("-" and
+ * /dev/stdin for standard input, a pipe) the path of a copy in memory, written into PATH. NULL with errno where it cannot be read: EINTR where stop_asked, EFBIG where the copy
  * would be larger than 64 MiB.
  */
 const char *spool_list(const char *name, char path[static SPOOL_PATH]);

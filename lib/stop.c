@@ -91,18 +91,23 @@ stop_catch(uint64_t timeout)
 }
 
 int
-stop_divert(const int *numbers, size_t count)
+stop_divert(int fd, const int *numbers, size_t count)
 {
-	sigset_t diverted;
+	static sigset_t diverted; /* empty, and from then on all */
 
-	sigemptyset(&diverted);
 	for (size_t i = 0; i < count; i++) {
 		sigaddset(&diverted, numbers[i]);
 		sigaddset(&before, numbers[i]);
 		sigdelset(&caught, numbers[i]);
 	}
 	pthread_sigmask(SIG_BLOCK, &diverted, NULL);
-	return signalfd(-1, &diverted, SFD_CLOEXEC | SFD_NONBLOCK);
+	return signalfd(fd, &diverted, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+void
+stop_ignore_pipe(void)
+{
+	sigaction(SIGPIPE, &(struct sigaction){ .sa_handler = SIG_IGN }, NULL);
 }
 
 void

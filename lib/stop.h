@@ -21,9 +21,13 @@ void stop_catch(uint64_t timeout);
 
 /*
  * From now on these signals do not stop anything, but are read from the descriptor returned:
- * a signalfd(2) that does not block. After stop_catch, once. -1 with errno.
+ * a signalfd(2) that does not block. FD is one that was returned before, which is told of these
+ * as well then, or -1. After stop_catch. -1 with errno.
  */
-int stop_divert(const int *numbers, size_t count);
+int stop_divert(int fd, const int *numbers, size_t count);
+
+/* A reader that goes away is an error of write(2) from now on, and no stop (SIGPIPE). */
+void stop_ignore_pipe(void);
 
 /* In a child, before it runs another program: signals as they were before stop_catch
  * (a time limit does not pass on to a child). */

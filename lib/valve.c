@@ -11,15 +11,6 @@
 #include "num.h"
 #include "vmstat.h"
 
-/*
- * So much is to stay available on the machine, and below the limit of a cgroup: what grows by
- * 20 MiB/s takes seconds for it where there are 512 MiB. Twice that is to be left where something
- * is pinned again, so that this does not bring about the next release.
- */
-#define LOW_RAM(total)   ((total) / 16 < LOW_MOST ? (total) / 16 : LOW_MOST)
-#define LOW_GROUP(limit) ((limit) / 16 < LOW_MOST ? (limit) / 16 : LOW_MOST)
-#define LOW_MOST         (1ULL << 30)
-
 #define SOON  100000000ULL /* ns between looks */
 #define LATER 250000000ULL /* where there is plenty */
 
@@ -60,7 +51,7 @@ of_machine(struct valve *valve, uint64_t pinned)
 		return (struct level){ UINT64_MAX, 0 };
 	if (info.mlocked != MEMINFO_UNKNOWN)
 		valve->hidden = less(pinned, info.mlocked);
-	return (struct level){ less(info.available, valve->hidden), LOW_RAM(info.total) };
+	return (struct level){ less(info.available, valve->hidden), VALVE_KEEPS(info.total) };
 }
 
 /* Of a cgroup's cache, what counts as available: as in MemAvailable, half of what is in use can go
@@ -104,7 +95,7 @@ of_group(const struct valve *valve, uint64_t pinned, char **path)
 		if (found->active_file != CGROUP_UNKNOWN)
 			level.bytes += found->active_file / 2;
 		level.bytes = less(level.bytes, hidden_of(valve, found, pinned));
-		level.low = LOW_GROUP(cgroup_limit_of(found));
+		level.low = VALVE_KEEPS(cgroup_limit_of(found));
 		*path = strdup(found->path);
 	}
 	cgroup_free(&cgroup);

@@ -31,6 +31,14 @@ struct valve {
 	char words[PRESSURE_WORDS];
 };
 
+/*
+ * So much is to stay available on the machine, and below the limit of a cgroup: what grows by
+ * 20 MiB/s takes seconds for it where there are 512 MiB. Twice that is to be left where something
+ * is pinned again, so that this does not bring about the next release.
+ */
+#define VALVE_KEEPS(total) ((total) / 16 < VALVE_MOST ? (total) / 16 : VALVE_MOST)
+#define VALVE_MOST         (1ULL << 30)
+
 /* So much is given back at least, and pinned again at most, in one step. */
 #define VALVE_LEAST (1ULL << 20)
 #define VALVE_STEP  (64ULL << 20)

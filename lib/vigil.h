@@ -6,37 +6,47 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "inquiry.h"
-#include "keeper.h"
-#include "notify.h"
+#include "holding.h"
+#include "service.h"
 
 /*
- * The wait while files are pinned: what is pinned is tended, who asks is answered, the
- * service manager hears that we are alive.
+ * The wait while files are pinned: what is pinned is tended, who asks is answered, the service
+ * manager hears that we are alive; and so also while what takes long goes on, in the breaths of
+ * that (keeper.h). It owns the command, if there is one, with whose end it ends, and passes
+ * signals on to it.
  */
 struct vigil {
-	struct keeper *keeper;
-	struct inquiry *inquiry;
-	const struct notify *notify;
-	uint64_t until; /* stop_now at which it ends; UINT64_MAX: never */
-	pid_t command;  /* with whose end it ends; -1: none */
-	int signals;    /* of stop_divert, of which it is told */
+	struct holding *holding;
+	struct service *service;
 
-	/* For an inquiry (inquiry.h); for SIGUSR1; for SIGHUP. The last two return an exit
-	 * status: with another than STATUS_DONE it ends. */
-	int (*answer)(enum out_format format, FILE *stream, void *argument);
-	int (*report)(void *argument);
-	int (*reload)(void *argument);
-	void *argument;
+	/* its own */
+	pid_t command; /* -1: none, or it has ended */
+	int go;        /* of child_start, while it waits */
+	int pidfd;
+	int status; /* what the command ended with; -1: nothing yet */
+	int set;    /* epoll(7); -1: none */
+	uint64_t until;
+	bool begun;                         /* the start is over */
+	bool reload;                        /* is asked for */
+	uint64_t alive, extended, reminded; /* when the manager is to hear that next */
 };
 
-enum vigil_end {
-	VIGIL_STOPPED, /* stop_asked */
-	VIGIL_OVER,    /* the time is */
-	VIGIL_ENDED,   /* the command has; *STATUS is what waitpid(2) said of it */
-	VIGIL_FAILED,  /* *STATUS is an exit status, and it was said why */
-};
+/* For holding.breathe, of the struct vigil ARGUMENT. */
+bool vigil_breathe(void *argument);
 
-enum vigil_end vigil_keep(struct vigil *vigil, int *status);
+void vigil_begin(struct vigil *vigil, struct holding *holding, struct service *service);
+
+/* Starts ARGV, which waits for vigil_keep; -1, said why. */
+int vigil_start(struct vigil *vigil, char **argv);
+
+/*
+ * All is pinned: keeps it so, until a signal, a time limit, or TIME ns (UINT64_MAX: none) are over;
+ * with a command until that has ended. Returns its exit status then, else STATUS_PART where not all
+ * is pinned at the end, or was at the beginning.
+ */
+int vigil_keep(struct vigil *vigil, uint64_t time);
+
+/* A command that still waits ends without having begun. */
+void vigil_end(struct vigil *vigil);
 
 #endif

@@ -65,7 +65,7 @@ budget() {
 	# four ways to be told what to load; and it evicts, and tells why what stayed did
 	warm) echo 180224 ;;
 	# it loads before it pins, and is a service that can be asked
-	lock) echo 180224 ;;
+	lock) echo 196608 ;;
 	*) echo 122880 ;;
 	esac
 }

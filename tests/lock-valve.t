@@ -141,8 +141,8 @@ becomes "what is pinned, and counts as if it could go, is not available" 0 2
 stop
 available 0
 run made_up_now "$lock" -t 5 -f kv --max 100M tree
-like "where it is tight from the start, nothing is pinned" "$status:$(row):$err" \
-	"2:3 $((11 * MiB)) 0 0 0 0 partial:lock: not all is pinned yet: memory is tight: *"
+like "where nothing is available from the start, it is refused" "$status:$(row):$err" \
+	"2:3 $((11 * MiB))     refused:lock: refused: *no more than 0B*can be pinned without being given back at once*"
 available 800000
 rm -rf tree
 mkdir tree

@@ -32,7 +32,7 @@ start() {
 	# shellcheck disable=SC2086 # words
 	$around "$lock" -f kv "$@" >"$TMP/.out" 2>"$TMP/.err" &
 	pid=$!
-	tries=100
+	tries=400
 	while [ $tries -gt 0 ] && ! grep -q '^state=' "$TMP/.out" && kill -0 $pid 2>/dev/null; do
 		sleep 0.05
 		tries=$((tries - 1))

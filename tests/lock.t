@@ -221,8 +221,8 @@ rm wide
 run "$lock" -t 0.2 -f kv missing
 is "a missing file" "$status:$out:$err" "2::lock: missing: No such file or directory"
 run "$lock" -t 0.2 -f kv missing a
-is "among others" "$status:$(row 1):$err" \
-	"1:1 $((301 * page)) $((301 * page)) 0 0 0 pinned:lock: missing: No such file or directory"
+is "among others" "$status:$(row 1) $(row 2):$err" \
+	"1:      partial 1 $((301 * page)) $((301 * page)) 0 0 0 pinned:lock: missing: No such file or directory"
 run "$enosys" mlock=ENOMEM -- "$lock" -t 0.2 -f kv b
 is "what cannot be locked is not claimed" "$status:$(row)" "2:1 $((5 * page)) 0 0 0 0 partial"
 like "and said" "$err" "lock: b: *lock: nothing is pinned"

@@ -153,6 +153,7 @@ test_budget(void)
 	errno = 0;
 	ok(budget_allow(&budget, &share, &bytes) == -1 && errno == ENODATA,
 	    "and a share of it too");
+	budget_free(&budget);
 }
 
 static const char v1_mounts[] =
@@ -256,7 +257,8 @@ test_unknown(void)
 	put("/proc/meminfo",
 	    "MemTotal: 4194304 kB\nMemFree: 1048576 kB\nInactive(file): 0 kB\n"
 	    "Mlocked: 2048 kB\n");
-	ok(budget_read(tree, &budget) == 0 && budget.room == 896 * M && budget.locked == 2 * M,
+	ok(budget_read(tree, &budget) == 0 && budget.room == 896 * M && budget.level_count == 1 &&
+		budget.levels[0].locked == 2 * M,
 	    "no files, no limits");
 	budget_free(&budget);
 	put("/sys/fs/cgroup/a/memory.max", "536870912\n");
@@ -271,7 +273,7 @@ test_unknown(void)
 	put("/sys/fs/cgroup/a/memory.current", "1048576\n");
 	put("/sys/fs/cgroup/a/memory.stat", "inactive_file 0\nunevictable 4096\n");
 	ok(budget_read(tree, &budget) == 0 && budget.room == (512 - 1 - 32) * M &&
-		budget.locked == 4096,
+		budget.level_count == 2 && budget.levels[1].locked == 4096,
 	    "with the usage it is known");
 	budget_free(&budget);
 	put("/sys/fs/cgroup/a/memory.high/x", ""); /* a folder cannot be read */
@@ -282,6 +284,60 @@ test_unknown(void)
 	ok(budget_read(tree, &budget) == 0 && budget.room == BUDGET_UNKNOWN &&
 		budget_allow(&budget, &share, &bytes) == -1,
 	    "then neither room nor share is known");
+	budget_free(&budget);
+}
+
+/* What may be pinned: of each level its share, less what is locked there by others. */
+static void
+test_pinnable(void)
+{
+	struct num_share quarter = { .percent = 25 }, bytes = { .percent = -1, .bytes = 1024 * M };
+	const struct budget_level *level;
+	struct budget budget;
+	uint64_t allowed;
+
+	begin_tree("pinnable");
+	put("/proc/self/cgroup", "0::/a\n");
+	put("/proc/self/mountinfo", v2_mounts);
+	put("/proc/meminfo",
+	    "MemTotal: 16777216 kB\nMemFree: 1048576 kB\nMemAvailable: 2097152 kB\n"
+	    "Inactive(file): 0 kB\nMlocked: 3145728 kB\n");
+	put("/sys/fs/cgroup/a/memory.max", "8589934592\n"); /* 8 GiB */
+	put("/sys/fs/cgroup/a/memory.current", "1073741824\n");
+	put("/sys/fs/cgroup/a/memory.stat", "inactive_file 0\nactive_file 0\nunevictable 0\n");
+	ok(budget_read(tree, &budget) == 0 && budget.level_count == 2, "RAM and a cgroup");
+	level = budget_pinnable(&budget, &quarter, 0, &allowed);
+	ok(level == &budget.levels[0] && allowed == 1024 * M,
+	    "what is locked elsewhere on the machine counts, too");
+	level = budget_pinnable(&budget, &quarter, 2048 * M, &allowed);
+	ok(level == &budget.levels[1] && allowed == 2048 * M, "ours does not");
+	level = budget_pinnable(&budget, &bytes, 0, &allowed);
+	ok(!level && allowed == 1024 * M, "bytes are bytes");
+	bytes.bytes = 15000 * M;
+	level = budget_pinnable(&budget, &bytes, 0, &allowed);
+	ok(level == &budget.levels[1] && allowed == 8192 * M, "but no more than there are");
+	put("/sys/fs/cgroup/a/memory.stat",
+	    "inactive_file 0\nactive_file 0\nunevictable 7516192768\n"); /* 7 GiB */
+	budget_free(&budget);
+	ok(budget_read(tree, &budget) == 0, "much is locked in the cgroup");
+	level = budget_pinnable(&budget, &bytes, 0, &allowed);
+	ok(level == &budget.levels[1] && allowed == 1024 * M, "nor than are not locked");
+	level = budget_pinnable(&budget, &quarter, 0, &allowed);
+	ok(level == &budget.levels[1] && allowed == 0, "it may be more than the share");
+	ok(budget.levels[0].spare == 1024 * M,
+	    "what the valve keeps available, 1 GiB of 2, is not to be pinned");
+	budget_free(&budget);
+	put("/sys/fs/cgroup/a/memory.current", "8053063680\n"); /* 7.5 GiB */
+	ok(budget_read(tree, &budget) == 0 && budget.levels[1].spare == 0,
+	    "nor what it keeps in a cgroup");
+	budget_free(&budget);
+	put("/proc/self/mountinfo", "\n");
+	ok(budget_read(tree, &budget) == 0 && budget.level_count == 1,
+	    "a cgroup that is not mounted");
+	is(budget.unseen, "/a", "is known to be there");
+	budget_free(&budget);
+	put("/proc/self/cgroup", "0::/\n");
+	ok(budget_read(tree, &budget) == 0 && !budget.unseen, "the root has no limits");
 	budget_free(&budget);
 }
 
@@ -346,6 +402,7 @@ main(void)
 	test_v1();
 	test_container();
 	test_unknown();
+	test_pinnable();
 	test_rubbish();
 	test_locate();
 	snprintf(command, sizeof command, "rm -rf '%s'", top);
