@@ -50,6 +50,10 @@ struct each {
 	bool by_place;    /* as files lie on the disk, roughly: see walk.h */
 	bool only_files;  /* each_named names no block devices: what has become one is not opened */
 
+	/* Where set: whether a file that was found in a folder has to be open for work, as its
+	 * STATUS tells. What need not has fd -1, and is never said to be unreadable. */
+	bool (*opens)(const struct stat *status);
+
 	/* Where set, in a worker thread, before any work on a file: may set its error, so that
 	 * nobody works on it, or have it as a whole (parts NULL, and the range). */
 	void (*look)(struct each_file *file, void *argument);

@@ -34,8 +34,14 @@ holes_sum(int fd, uint64_t offset, uint64_t length)
 }
 
 bool
-holes_any(int fd, const struct stat *status, uint64_t offset, uint64_t length)
+holes_may_be(const struct stat *status)
 {
 	/* tmpfs has no device, and a number of which the first part is 0 */
-	return major(status->st_dev) == 0 && holes_sum(fd, offset, length) > 0;
+	return major(status->st_dev) == 0;
+}
+
+bool
+holes_any(int fd, const struct stat *status, uint64_t offset, uint64_t length)
+{
+	return holes_may_be(status) && holes_sum(fd, offset, length) > 0;
 }

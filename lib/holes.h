@@ -14,6 +14,9 @@
 #define HOLES_WHY "not pinned: it has holes, which tmpfs would fill for good"
 uint64_t holes_sum(int fd, uint64_t offset, uint64_t length);
 
+/* Whether a file of this STATUS may have any: it may be one of tmpfs. */
+bool holes_may_be(const struct stat *status);
+
 /* Whether there are any; of a file on a disk, for nothing. */
 bool holes_any(int fd, const struct stat *status, uint64_t offset, uint64_t length);
 

@@ -47,6 +47,18 @@ look(const struct batch_item *item, const char *name, bool follow, bool devices)
 	return -1;
 }
 
+/* Whether what is called NAME is known without opening it; else it is yet to be opened. */
+static bool
+is_known(struct batch_item *item, const char *name, const struct each *each)
+{
+	struct stat *status = &item->file.status;
+
+	return each->opens &&
+	    fstatat(folder_fd(item->folder), name, status,
+		each->select->follow ? 0 : AT_SYMLINK_NOFOLLOW) == 0 &&
+	    S_ISREG(status->st_mode) && !each->opens(status);
+}
+
 int
 opening_open(struct batch_item *item, const char *name, const struct each *each)
 {
@@ -62,6 +74,8 @@ opening_open(struct batch_item *item, const char *name, const struct each *each)
 		flags |= O_NOFOLLOW;
 	if (item->kind == BATCH_NAMED && look(item, name, !(flags & O_NOFOLLOW), devices) < 0)
 		return -1;
+	if (!asked && item->kind == BATCH_FOUND && is_known(item, name, each))
+		return (uint64_t)status->st_size <= select->max_file_size;
 	item->file.fd = open_item(item, name, flags);
 	/* who has a lease on it (fcntl(2)) was told, and has a moment to give it up */
 	for (int i = 0; i < LEASE_TRIES && item->file.fd < 0 && errno == EWOULDBLOCK; i++) {

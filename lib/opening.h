@@ -8,7 +8,8 @@
 /* How what a walk found, or a list named, is opened for reading: it may have become anything. */
 
 /*
- * Opens ITEM's file, called NAME in its folder: sets fd and status. Returns 1; 0 where it is none
+ * Opens ITEM's file, called NAME in its folder: sets fd, but where each->opens says that it need
+ * not be open, and status. Returns 1; 0 where it is none
  * of the selected files after all; -1 with errno, with ESPIPE for what is no file or block device
  * and EISDIR for a folder, where it was asked for by its name.
  */

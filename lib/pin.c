@@ -167,15 +167,27 @@ pins_add(struct pins *pins, const struct pin_what *what, uint64_t *locked, uint3
 	return PIN_DONE;
 }
 
-/* Maps them one behind the other from AREA on. */
+/*
+ * Maps them one behind the other from AREA on, where nothing is mapped; returns false, with nothing
+ * mapped, where that failed. Room that is reserved until then would be split 64 times.
+ */
 static bool
 map_all(char *area, const struct pin_what *whats, size_t count)
 {
+	char *at = area, *got;
+
 	for (size_t i = 0; i < count; i++) {
-		if (mmap(area, whats[i].length, PROT_READ, MAP_SHARED | MAP_FIXED, whats[i].fd,
-			(off_t)whats[i].start) == MAP_FAILED)
-			return false;
-		area += whats[i].length;
+		got = mmap(at, whats[i].length, PROT_READ, MAP_SHARED | MAP_FIXED_NOREPLACE,
+		    whats[i].fd, (off_t)whats[i].start);
+		if (got == at) {
+			at += whats[i].length;
+			continue;
+		}
+		if (got != MAP_FAILED) /* before 4.17 it is put elsewhere */
+			munmap(got, whats[i].length);
+		if (at > area)
+			munmap(area, (size_t)(at - area));
+		return false;
 	}
 	return true;
 }
@@ -193,7 +205,10 @@ pins_add_together(struct pins *pins, const struct pin_what *whats, size_t count,
 	area = mmap(NULL, sum, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (area == MAP_FAILED)
 		return false;
-	if (!map_all(area, whats, count) || mlock(area, sum) < 0) {
+	munmap(area, sum);
+	if (!map_all(area, whats, count))
+		return false;
+	if (mlock(area, sum) < 0) {
 		munmap(area, sum);
 		return false;
 	}

@@ -3,6 +3,7 @@
 #include "keeper.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "each.h"
 #include "holes.h"
@@ -19,6 +20,13 @@ each_pass(struct keeper *keeper, struct each *each)
 	each->by_place = true;
 	each->workers = PINNING_WORKERS;
 	return each_run(each, keeper->operands, keeper->count);
+}
+
+/* To look for holes, where there may be some, or whether it can be read at all: root can. */
+static bool
+survey_opens(const struct stat *status)
+{
+	return geteuid() != 0 || holes_may_be(status);
 }
 
 /* In a worker. */
@@ -85,6 +93,7 @@ keeper_survey(struct keeper *keeper)
 {
 	struct each each = {
 		.result_size = sizeof(bool),
+		.opens = survey_opens,
 		.work = survey_work,
 		.report = survey_report,
 		.folder_done = survey_folder,

@@ -710,20 +710,27 @@ pass_on(uint32_t number, uint64_t seen, void *argument)
 		measuring->changed(measuring->share->tags[number], seen, measuring->argument);
 }
 
-/* With the lock of the share. 0 as well where it dies meanwhile: shares_reap tells. */
-static int
-measure_remote(const struct shares *shares, struct share *share, struct measuring *measuring)
+/* With the lock of the share: whether an answer is to come. */
+static bool
+ask_to_measure(struct share *share)
 {
 	struct request request = { .order = ORDER_MEASURE };
+
+	if (share->own || share->dead)
+		return false;
+	if (send_request(share, &request, NULL) == 0)
+		return true;
+	if (errno == EPIPE || errno == ECONNRESET)
+		give_up(share);
+	return false; /* else the next time */
+}
+
+/* With the lock of the share. 0 as well where it dies meanwhile: shares_reap tells. */
+static int
+receive_measures(const struct shares *shares, struct share *share, struct measuring *measuring)
+{
 	struct reply reply = { .more = true };
 
-	if (share->dead)
-		return 0;
-	if (send_request(share, &request, NULL) < 0) {
-		if (errno == EPIPE || errno == ECONNRESET)
-			give_up(share);
-		return 0; /* else the next time */
-	}
 	while (reply.more) {
 		if (receive_reply(shares, share, &reply) < 0) {
 			give_up(share);
@@ -735,19 +742,25 @@ measure_remote(const struct shares *shares, struct share *share, struct measurin
 	return reply.unknown ? -1 : 0;
 }
 
+/* All at the same time: who is asked has its lock held until it has answered. */
 int
 shares_measure(struct shares *shares, void (*changed)(uint32_t tag, uint64_t seen, void *argument),
     void *argument)
 {
+	bool asked[SHARE_WORKERS + 1];
 	int result = 0;
 
+	for (uint32_t i = 0; i < shares->count; i++) {
+		pthread_mutex_lock(&shares->list[i]->lock);
+		asked[i] = ask_to_measure(shares->list[i]);
+	}
 	for (uint32_t i = 0; i < shares->count; i++) {
 		struct share *share = shares->list[i];
 		struct measuring measuring = { share, changed, argument };
 
-		pthread_mutex_lock(&share->lock);
-		if ((share->own ? pins_measure(&share->pins, pass_on, &measuring)
-				: measure_remote(shares, share, &measuring)) < 0)
+		if (share->own && pins_measure(&share->pins, pass_on, &measuring) < 0)
+			result = -1;
+		if (asked[i] && receive_measures(shares, share, &measuring) < 0)
 			result = -1;
 		pthread_mutex_unlock(&share->lock);
 	}
