@@ -141,7 +141,15 @@ choose_files(struct bundle *bundle)
 	return bytes;
 }
 
-/* Asks for all, and waits for none. */
+/* Has the kernel bring in all of a file; what it cannot do, reading does. */
+static void
+ask_for(const struct bundle_file *file)
+{
+	residency_hide(file->fd);
+	readahead(file->fd, 0, (size_t)file->status->st_size);
+}
+
+/* Asks for all that is wanted, and waits for none. */
 static void
 ask(struct bundle *bundle)
 {
@@ -155,9 +163,7 @@ ask(struct bundle *bundle)
 
 		if (bundle->states[i] != COLD)
 			continue;
-		residency_hide(bundle->files[i].fd);
-		/* what it cannot do, reading does */
-		readahead(bundle->files[i].fd, 0, size_of(bundle, i));
+		ask_for(&bundle->files[i]);
 		bundle->states[i] = ASKED;
 	}
 }
@@ -240,4 +246,14 @@ bundle_load(const struct bundle_file *files, size_t count, const struct preload_
 		bytes += size;
 	}
 	load_some(files + first, count - first, hooks);
+}
+
+void
+bundle_ask(const struct bundle_file *files, size_t count)
+{
+	struct bundle bundle = { .files = files, .count = count };
+
+	choose_order(&bundle);
+	for (size_t at = 0; at < count; at++)
+		ask_for(&files[bundle.order[at]]);
 }

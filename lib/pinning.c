@@ -138,18 +138,33 @@ static bool
 gathers(const struct each_file *file, void *argument)
 {
 	(void)argument;
-	return bundle_takes(file->fd, &file->status, file->offset, file->length) &&
+	return file->length <= BUNDLE_SMALL &&
+	    bundle_takes(file->fd, &file->status, file->offset, file->length) &&
 	    !holes_any(file->fd, &file->status, file->offset, file->length);
 }
 
 _Static_assert(SHARE_TOGETHER >= EACH_TOGETHER, "what is loaded together is pinned together");
 
-/* In a worker. */
+/* Whatever keeps mlock from bringing in a page, it calls lack of memory: reading tells. */
+static void
+find_reason(struct each_file *file)
+{
+	struct outcome *outcome = file->result;
+
+	if (outcome->failure != PIN_ERROR)
+		return;
+	preload_range(file->fd, &file->status, file->offset, file->length, &hooks,
+	    &outcome->loaded);
+	if (outcome->loaded.error)
+		outcome->error = outcome->loaded.error;
+}
+
+/* In a worker. mlock waits until what was asked for is there. */
 static void
 work_together(struct each_file *const *files, size_t count, void *argument)
 {
 	struct pass *pass = argument;
-	struct bundle_file bundle[EACH_TOGETHER];
+	struct bundle_file bundle[EACH_TOGETHER] = { 0 };
 	bool halted = false;
 
 	for (size_t i = 0; i < count; i++)
@@ -162,14 +177,12 @@ work_together(struct each_file *const *files, size_t count, void *argument)
 		}
 		return;
 	}
-	for (size_t i = 0; i < count; i++) {
-		struct outcome *outcome = files[i]->result;
-
-		bundle[i] = (struct bundle_file){ files[i]->fd, &files[i]->status,
-			&outcome->loaded };
-	}
-	bundle_load(bundle, count, &hooks);
+	for (size_t i = 0; i < count; i++)
+		bundle[i] = (struct bundle_file){ files[i]->fd, &files[i]->status, NULL };
+	bundle_ask(bundle, count);
 	pin(pass->keeper, files, count);
+	for (size_t i = 0; i < count; i++)
+		find_reason(files[i]);
 }
 
 const char *

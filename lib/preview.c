@@ -22,13 +22,6 @@ each_pass(struct keeper *keeper, struct each *each)
 	return each_run(each, keeper->operands, keeper->count);
 }
 
-/* To look for holes, where there may be some, or whether it can be read at all: root can. */
-static bool
-survey_opens(const struct stat *status)
-{
-	return geteuid() != 0 || holes_may_be(status);
-}
-
 /* In a worker. */
 static void
 survey_work(struct each_file *file, void *argument)
@@ -93,7 +86,8 @@ keeper_survey(struct keeper *keeper)
 {
 	struct each each = {
 		.result_size = sizeof(bool),
-		.opens = survey_opens,
+		/* who is not root has to see whether it can be read */
+		.opens = geteuid() == 0 ? holes_may_be : NULL,
 		.work = survey_work,
 		.report = survey_report,
 		.folder_done = survey_folder,
