@@ -249,11 +249,17 @@ bundle_load(const struct bundle_file *files, size_t count, const struct preload_
 }
 
 void
-bundle_ask(const struct bundle_file *files, size_t count)
+bundle_read(const struct bundle_file *files, size_t count)
 {
 	struct bundle bundle = { .files = files, .count = count };
 
 	choose_order(&bundle);
 	for (size_t at = 0; at < count; at++)
 		ask_for(&files[bundle.order[at]]);
+	for (size_t at = 0; at < count; at++) {
+		struct preload *result = files[bundle.order[at]].result;
+
+		*result = (struct preload){ .why = RESIDENCY_KNOWN };
+		result->read = read_all(&bundle, bundle.order[at]);
+	}
 }

@@ -31,9 +31,9 @@ bool bundle_takes(int fd, const struct stat *status, uint64_t offset, uint64_t l
 /* As preload_range, for all of COUNT files. */
 void bundle_load(const struct bundle_file *files, size_t count, const struct preload_hooks *hooks);
 
-/* Only asks for all of COUNT files, without their results: for who waits for them by other means,
- * as mlock(2) does. Of files of up to BUNDLE_SMALL bytes 8 MiB are on the way then. */
+/* Only reads all of COUNT files, and measures nothing: sets read, and error. For who proves by other
+ * means that they are there. Of files of up to BUNDLE_SMALL bytes 8 MiB are on the way at once. */
 #define BUNDLE_SMALL ((8U << 20) / BUNDLE_FILES)
-void bundle_ask(const struct bundle_file *files, size_t count);
+void bundle_read(const struct bundle_file *files, size_t count);
 
 #endif

@@ -224,6 +224,7 @@ pins_add_together(struct pins *pins, const struct pin_what *whats, size_t count,
 /* A part of /proc/self/pagemap: files that are mapped beside each other share what is read. */
 struct window {
 	int fd;
+	bool failed;           /* what is asked for could not be read */
 	uint64_t first, count; /* pages */
 	uint64_t entries[ENTRIES];
 };
@@ -238,13 +239,16 @@ is_present(struct window *window, uint64_t page)
 
 		window->first = first;
 		window->count = n < 0 ? 0 : (uint64_t)n / sizeof *window->entries;
-		if (page >= first + window->count)
+		if (page >= first + window->count) {
+			window->failed = true;
 			return false;
+		}
 	}
 	return (window->entries[page - window->first] & PRESENT) != 0;
 }
 
-/* Sets *FIRST to how much there is before the first that is not. */
+/* Sets *FIRST to how much there is before the first that is not. PIN_UNKNOWN where the kernel does
+ * not tell. */
 static uint64_t
 measure(struct window *window, const struct pin *pin, uint64_t *first)
 {
@@ -257,7 +261,7 @@ measure(struct window *window, const struct pin *pin, uint64_t *first)
 			present++;
 		else if (*first == pin->length)
 			*first = i * page;
-	return present * page;
+	return window->failed ? PIN_UNKNOWN : present * page;
 }
 
 static struct window *
@@ -286,13 +290,15 @@ pins_look(struct pins *pins, uint32_t number, uint64_t *first)
 {
 	struct pin *pin = &pins->list[number];
 	struct window *window = open_window();
-	uint64_t unused;
+	uint64_t seen, unused;
 
 	if (!window)
 		return PIN_UNKNOWN;
-	pin->seen = measure(window, pin, first ? first : &unused);
+	seen = measure(window, pin, first ? first : &unused);
+	if (seen != PIN_UNKNOWN)
+		pin->seen = seen;
 	close_window(window);
-	return pin->seen;
+	return seen;
 }
 
 enum pin_failure
@@ -386,23 +392,25 @@ pins_measure(struct pins *pins, void (*changed)(uint32_t number, uint64_t seen, 
     void *argument)
 {
 	struct window *window = open_window();
+	bool failed;
 
 	if (!window)
 		return -1;
-	for (size_t i = 0; i < pins->count; i++) {
+	for (size_t i = 0; i < pins->count && !window->failed; i++) {
 		struct pin *pin = &pins->list[i];
 		uint64_t seen, first;
 
 		if (!pin->address)
 			continue;
 		seen = measure(window, pin, &first);
-		if (seen == pin->seen)
+		if (seen == PIN_UNKNOWN || seen == pin->seen)
 			continue;
 		pin->seen = seen;
 		changed((uint32_t)i, seen, argument);
 	}
+	failed = window->failed;
 	close_window(window);
-	return 0;
+	return failed ? -1 : 0;
 }
 
 void

@@ -145,26 +145,12 @@ gathers(const struct each_file *file, void *argument)
 
 _Static_assert(SHARE_TOGETHER >= EACH_TOGETHER, "what is loaded together is pinned together");
 
-/* Whatever keeps mlock from bringing in a page, it calls lack of memory: reading tells. */
-static void
-find_reason(struct each_file *file)
-{
-	struct outcome *outcome = file->result;
-
-	if (outcome->failure != PIN_ERROR)
-		return;
-	preload_range(file->fd, &file->status, file->offset, file->length, &hooks,
-	    &outcome->loaded);
-	if (outcome->loaded.error)
-		outcome->error = outcome->loaded.error;
-}
-
-/* In a worker. mlock waits until what was asked for is there. */
+/* In a worker. What could not be read mlock would try to read for ever. */
 static void
 work_together(struct each_file *const *files, size_t count, void *argument)
 {
 	struct pass *pass = argument;
-	struct bundle_file bundle[EACH_TOGETHER] = { 0 };
+	struct bundle_file bundle[EACH_TOGETHER];
 	bool halted = false;
 
 	for (size_t i = 0; i < count; i++)
@@ -177,12 +163,14 @@ work_together(struct each_file *const *files, size_t count, void *argument)
 		}
 		return;
 	}
-	for (size_t i = 0; i < count; i++)
-		bundle[i] = (struct bundle_file){ files[i]->fd, &files[i]->status, NULL };
-	bundle_ask(bundle, count);
+	for (size_t i = 0; i < count; i++) {
+		struct outcome *outcome = files[i]->result;
+
+		bundle[i] = (struct bundle_file){ files[i]->fd, &files[i]->status,
+			&outcome->loaded };
+	}
+	bundle_read(bundle, count);
 	pin(pass->keeper, files, count);
-	for (size_t i = 0; i < count; i++)
-		find_reason(files[i]);
 }
 
 const char *

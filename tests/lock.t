@@ -231,6 +231,18 @@ like "and said" "$err" "lock: b: *lock: nothing is pinned"
 run "$enosys" sendfile=EIO preadv=EIO pread64=EIO -- "$lock" -t 0.2 -f kv b
 is "what cannot be read is not pinned" "$status:$(row)" "2:1 $((5 * page)) 0 0 0 0 partial"
 like "and said too" "$err" "lock: b: I/O error*"
+truncate -s 16M disk
+if [ "$(id -u)" -eq 0 ] && mkfs.ext4 -q -F disk && mkdir broken && mount -o loop disk broken 2>/dev/null; then
+	on_exit "umount '$TMP/broken'"
+	file broken/file 5
+	truncate -s 1M disk # and behind that every read fails
+	run timeout -k 1 10 "$lock" -t 5 -f kv broken/file
+	is "a disk that fails: mlock would try for ever" "$status:$(row):$err" \
+		"2:1 $((5 * page)) 0 0 0 0 partial:lock: broken/file: I/O error
+lock: nothing is pinned"
+else
+	skip "a disk that fails" "needs root, and a loop device"
+fi
 if [ "$(id -u)" -eq 0 ]; then
 	run chroot "$TMP" /lock -t 0.2 -f kv --max 100M /w/a
 	is "without /proc it is not known what is pinned" "$status:$(row):$(row 2)" \
