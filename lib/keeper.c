@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "lookout.h"
+#include "num.h"
 #include "pinning.h"
 #include "refresh.h"
 #include "relief.h"
@@ -295,18 +296,12 @@ refresh(struct keeper *keeper, uint64_t end)
 }
 
 static uint64_t
-least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
-static uint64_t
 next_due(const struct keeper *keeper)
 {
-	uint64_t due = least(least(keeper->heard, keeper->looked),
-	    least(keeper->checked, keeper->valve.next));
+	uint64_t due = num_least(num_least(keeper->heard, keeper->looked),
+	    num_least(keeper->checked, keeper->valve.next));
 
-	return keeper->wanting ? least(due, keeper->fill) : due;
+	return keeper->wanting ? num_least(due, keeper->fill) : due;
 }
 
 uint64_t

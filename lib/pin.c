@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "memlock.h"
+#include "num.h"
 #include "residency.h"
 #include "stop.h"
 
@@ -28,12 +29,6 @@ pin_pages(int fd, uint64_t offset, uint64_t length)
 
 	return (struct pin_what){ fd, offset / page * page, residency_pages(offset, length) * page,
 		offset + length };
-}
-
-static uint64_t
-least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
 }
 
 /* For COUNT more. */
@@ -73,7 +68,7 @@ static enum pin_failure
 lock_windows(const struct pins *pins, char *address, uint64_t length, uint64_t *done)
 {
 	for (*done = 0; *done < length && !is_halted(pins);) {
-		uint64_t size = least(WINDOW, length - *done);
+		uint64_t size = num_least(WINDOW, length - *done);
 
 		if (stop_asked())
 			return PIN_STOPPED;
@@ -321,7 +316,7 @@ cut(struct pin *pin, uint64_t length)
 	if (pin->mapped > length)
 		unmap((char *)pin->address + length, pin->mapped - length);
 	pin->mapped = pin->length = length;
-	pin->seen = least(pin->seen, length);
+	pin->seen = num_least(pin->seen, length);
 }
 
 /* Maps more than was; what was, is locked as a whole, and hence what comes. */

@@ -13,6 +13,7 @@
 #include "aside.h"
 #include "holes.h"
 #include "lookout.h"
+#include "num.h"
 #include "pinning.h"
 #include "preload.h"
 #include "residency.h"
@@ -39,12 +40,6 @@ struct again {
 	struct preload loaded;
 };
 
-static uint64_t
-least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 static struct pin_what
 what(const struct again *again)
 {
@@ -65,8 +60,8 @@ measure_size(struct again *again)
 	else if (!S_ISREG(again->status.st_mode))
 		return false;
 	size = (uint64_t)again->status.st_size;
-	again->offset = least(again->range.offset, size);
-	again->end = again->offset + least(again->range.length, size - again->offset);
+	again->offset = num_least(again->range.offset, size);
+	again->end = again->offset + num_least(again->range.length, size - again->offset);
 	return size <= again->most;
 }
 
@@ -104,7 +99,7 @@ load_aside(void *argument)
 	static const struct preload_hooks hooks;
 	struct again *again = argument;
 	uint64_t start = what(again).start, from = start + again->from;
-	uint64_t to = least(start + again->to, again->end);
+	uint64_t to = num_least(start + again->to, again->end);
 
 	if (from < again->offset)
 		from = again->offset;
@@ -230,7 +225,7 @@ hold_more(struct keeper *keeper, uint32_t number, struct again *again, uint64_t 
 	struct roster_file *file = &keeper->roster.files[number];
 	uint64_t page = residency_page_size(), want;
 
-	want = least(file->length, file->held + (bytes + page - 1) / page * page);
+	want = num_least(file->length, file->held + (bytes + page - 1) / page * page);
 	if (file->length - file->held > keeper->allowed - keeper->taken) {
 		file->crowded = true;
 		pinning_fail(keeper, number, again->path, PINNING_CROWDED);
@@ -264,7 +259,7 @@ inspect(struct keeper *keeper, uint32_t number, uint64_t *first)
 	*first = 0;
 	/* what is written to all the time must not be measured all the time */
 	if (file->held > LARGE && now < keeper->inspect && file->pinned == file->held) {
-		keeper->checked = least(keeper->checked, keeper->inspect);
+		keeper->checked = num_least(keeper->checked, keeper->inspect);
 		*first = file->held;
 		return true;
 	}

@@ -2,16 +2,11 @@
 #include "relief.h"
 
 #include "lookout.h"
+#include "num.h"
 #include "pinning.h"
 #include "refresh.h"
 #include "residency.h"
 #include "stop.h"
-
-static uint64_t
-least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
 
 /* As measured, each page once; 0 where that is not known. */
 static uint64_t
@@ -33,7 +28,7 @@ let_go(struct keeper *keeper, uint32_t number, uint64_t bytes)
 {
 	struct roster_file *file = &keeper->roster.files[number];
 	uint64_t page = residency_page_size(), held = file->held;
-	uint64_t less = least((bytes + page - 1) / page * page, held);
+	uint64_t less = num_least((bytes + page - 1) / page * page, held);
 
 	pinning_shrink(keeper, number, held - less);
 	return held - file->held;
@@ -47,7 +42,7 @@ release(struct keeper *keeper, uint64_t bytes)
 
 	while (order && bytes > 0 && count-- > 0)
 		if (keeper->roster.files[order[count]].held > 0)
-			bytes -= least(let_go(keeper, order[count], bytes), bytes);
+			bytes -= num_least(let_go(keeper, order[count], bytes), bytes);
 }
 
 static void
@@ -90,7 +85,7 @@ is_due(struct keeper *keeper, const struct roster_file *file, uint64_t now)
 		return true;
 	if (!file->failed || now >= file->retry)
 		return true;
-	keeper->fill = least(keeper->fill, file->retry);
+	keeper->fill = num_least(keeper->fill, file->retry);
 	return false;
 }
 
@@ -113,7 +108,7 @@ fill_some(struct keeper *keeper, uint64_t bytes, uint64_t end)
 		if (file->length == 0) /* it could not be opened */
 			lookout_changed(keeper, file->folder, file->name);
 		else
-			bytes -= least(refresh_more(keeper, order[i], bytes), bytes);
+			bytes -= num_least(refresh_more(keeper, order[i], bytes), bytes);
 		keeper_attend(keeper);
 		if (shares_halted(&keeper->shares))
 			return false;
@@ -127,7 +122,7 @@ relief_fill(struct keeper *keeper, uint64_t end)
 	uint64_t bytes = REFRESH_STEP, now = stop_now();
 	bool waited = keeper->withheld, left;
 
-	keeper->fill = least(keeper->valve.next, now + LOOKOUT_EVERY);
+	keeper->fill = num_least(keeper->valve.next, now + LOOKOUT_EVERY);
 	if (keeper->valve.tight)
 		return false;
 	if (keeper->withheld) {
@@ -143,6 +138,6 @@ relief_fill(struct keeper *keeper, uint64_t end)
 	keeper->withheld |= waited && left;
 	set_halt(keeper);
 	if (shares_halted(&keeper->shares))
-		keeper->fill = least(keeper->fill, keeper->valve.next);
+		keeper->fill = num_least(keeper->fill, keeper->valve.next);
 	return left;
 }

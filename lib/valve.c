@@ -14,7 +14,9 @@
 #define SOON  100000000ULL /* ns between looks */
 #define LATER 250000000ULL /* where there is plenty */
 
-#define LONGEST (3600 * 1000000000ULL) /* that pinning again waits, however often it was wrong */
+/* That pinning again waits after it was wrong, or the quiet time where that is longer. */
+#define SHORTEST 1000000000ULL
+#define LONGEST  (3600 * 1000000000ULL)
 
 #define PARTS 8 /* of what is pinned: one is given back when tasks wait, however much is free */
 
@@ -27,12 +29,6 @@ static uint64_t
 less(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : 0;
-}
-
-static uint64_t
-least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
 }
 
 /*
@@ -75,8 +71,8 @@ hidden_of(const struct valve *valve, const struct cgroup_level *level, uint64_t 
 	uint64_t hidden = valve->hidden;
 
 	if (level->unevictable != CGROUP_UNKNOWN)
-		hidden = least(hidden, less(pinned, level->unevictable));
-	return least(hidden, cache_of(level));
+		hidden = num_least(hidden, less(pinned, level->unevictable));
+	return num_least(hidden, cache_of(level));
 }
 
 /* Of the cgroup that is nearest to its limit. */
@@ -158,8 +154,12 @@ valve_free(struct valve *valve)
 static void
 note_tight(struct valve *valve, uint64_t now)
 {
-	if (valve->again && now - valve->tight_at < 2 * valve->wait)
-		valve->wait = valve->wait < LONGEST / 2 ? 2 * valve->wait : LONGEST;
+	uint64_t longest = valve->quiet_time < LONGEST ? LONGEST : valve->quiet_time;
+
+	if (valve->again && (now - valve->tight_at) / 2 < num_sum(valve->wait, SHORTEST))
+		valve->wait = valve->wait < SHORTEST ? SHORTEST
+		    : valve->wait < longest / 2      ? 2 * valve->wait
+						     : longest;
 	else if (valve->again)
 		valve->wait = valve->quiet_time;
 	valve->again = false;

@@ -73,6 +73,25 @@ main(void)
 	ok(valve_killed(&valve, now) && valve.tight, "and one by the kernel: then it is tight");
 	ok(valve_repin(&valve, now + SECOND) == 0, "which takes a while");
 	valve_free(&valve);
+
+	/* a quiet time that is longer than any that is waited for after a mistake */
+	if (valve_begin(&valve, root, 7200 * SECOND, now) < 0)
+		return 1;
+	machine(10, 0);
+	now += SECOND;
+	ok(valve_release(&valve, now, 280 * MIB) > 0, "too little");
+	machine(300, 280);
+	now += 7300 * SECOND;
+	valve_release(&valve, now, 280 * MIB);
+	ok(valve_repin(&valve, now) > 0, "and enough for the quiet time");
+	machine(10, 0);
+	now += SECOND;
+	ok(valve_release(&valve, now, 280 * MIB) > 0, "that was too early");
+	machine(300, 280);
+	now += 5400 * SECOND;
+	valve_release(&valve, now, 280 * MIB);
+	ok(valve_repin(&valve, now) == 0, "and is no reason to wait for less than it");
+	valve_free(&valve);
 	snprintf(path, sizeof path, "rm -r %s", root);
 	return system(path) == 0 ? tap_done() : 1;
 }
