@@ -186,3 +186,17 @@ device_of(int fd, const struct stat *status)
 	look_up(fd, number, &seen[at].device);
 	return seen[at].device;
 }
+
+struct device
+device_under(const char *path)
+{
+	struct device device = { .kind = DEVICE_UNKNOWN };
+	int fd = path ? open(path, O_PATH | O_CLOEXEC) : -1;
+	struct stat status;
+
+	if (fd >= 0 && fstat(fd, &status) == 0)
+		device = device_of(fd, &status);
+	if (fd >= 0)
+		close(fd);
+	return device;
+}

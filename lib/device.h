@@ -33,4 +33,7 @@ void device_look(const char *root, dev_t number, struct device *device);
 /* That of the file FD. Thread-safe; a few that were seen last are remembered. */
 struct device device_of(int fd, const struct stat *status);
 
+/* That of what is called PATH, which may be NULL: not known, as where it cannot be opened. */
+struct device device_under(const char *path);
+
 #endif

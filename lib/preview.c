@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "device.h"
 #include "each.h"
 #include "holes.h"
 #include "lookout.h"
@@ -17,7 +18,6 @@ each_pass(struct keeper *keeper, struct each *each)
 	each->breathe = keeper_attend;
 	each->select = keeper->select;
 	each->argument = keeper;
-	each->by_place = true;
 	each->workers = PINNING_WORKERS;
 	return each_run(each, keeper->operands, keeper->count);
 }
@@ -81,10 +81,23 @@ survey_folder(size_t operand, const char *path, size_t depth, void *argument)
 	lookout_own(argument, path, (uint32_t)operand, depth == 0, false);
 }
 
+/* Where nothing has to seek, a look at each inode need not wait until all names of a folder are
+ * there and sorted. */
+static bool
+must_sort(const struct keeper *keeper)
+{
+	bool seeks = keeper->select->files_from != NULL; /* who knows */
+
+	for (size_t i = 0; i < keeper->count; i++)
+		seeks |= device_under(keeper->operands[i]).seeks;
+	return seeks;
+}
+
 int
 keeper_survey(struct keeper *keeper)
 {
 	struct each each = {
+		.by_place = must_sort(keeper),
 		.result_size = sizeof(bool),
 		/* who is not root has to see whether it can be read */
 		.opens = geteuid() == 0 ? holes_may_be : NULL,
@@ -128,6 +141,7 @@ int
 keeper_missing(struct keeper *keeper, uint64_t *bytes)
 {
 	struct each each = {
+		.by_place = must_sort(keeper),
 		.result_size = sizeof(uint64_t),
 		.work = missing_work,
 		.report = missing_report,

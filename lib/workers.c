@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "workers.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "device.h"
@@ -19,15 +17,9 @@
 unsigned
 workers_for(const char *path)
 {
-	struct device device = { .kind = DEVICE_UNKNOWN };
+	struct device device = device_under(path);
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
-	int fd = path ? open(path, O_PATH | O_CLOEXEC) : -1;
-	struct stat status;
 
-	if (fd >= 0 && fstat(fd, &status) == 0)
-		device = device_of(fd, &status);
-	if (fd >= 0)
-		close(fd);
 	if (device.kind == DEVICE_NETWORK)
 		return REMOTE;
 	if (device.seeks)
