@@ -3,14 +3,11 @@
 
 #include <errno.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/inotify.h>
 #include <unistd.h>
 
-#include "num.h"
+#include "sysctl.h"
 
-#define MOST_PATH    "/proc/sys/fs/inotify/max_user_watches"
 #define MOST_DEFAULT 8192 /* of Linux before 5.11 */
 
 #define MOST_READS 16 /* at a time */
@@ -23,19 +20,8 @@
 void
 notice_begin(struct notice *notice)
 {
-	FILE *stream = fopen(MOST_PATH, "re");
-	uint64_t most = MOST_DEFAULT;
-	char line[32];
-
-	if (stream && fgets(line, sizeof line, stream)) {
-		line[strcspn(line, "\n")] = '\0';
-		if (num_count(line, &most) < 0)
-			most = MOST_DEFAULT;
-	}
-	if (stream)
-		fclose(stream);
 	*notice = (struct notice){ .fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC),
-		.most = (size_t)most / 2 };
+		.most = (size_t)sysctl_number("fs/inotify/max_user_watches", MOST_DEFAULT) / 2 };
 }
 
 void

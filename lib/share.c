@@ -18,10 +18,9 @@
 #include <unistd.h>
 
 #include "child.h"
-#include "num.h"
 #include "stop.h"
+#include "sysctl.h"
 
-#define MAPS_PATH    "/proc/sys/vm/max_map_count"
 #define MAPS_DEFAULT 65530
 #define MAPS_OTHERS  2048 /* stacks, heaps, and what is mapped to be loaded */
 
@@ -489,17 +488,8 @@ shares_grow(struct shares *shares)
 size_t
 shares_most(void)
 {
-	FILE *stream = fopen(MAPS_PATH, "re");
-	uint64_t most = MAPS_DEFAULT;
-	char line[32];
+	uint64_t most = sysctl_number("vm/max_map_count", MAPS_DEFAULT);
 
-	if (stream && fgets(line, sizeof line, stream)) {
-		line[strcspn(line, "\n")] = '\0';
-		if (num_count(line, &most) < 0)
-			most = MAPS_DEFAULT;
-	}
-	if (stream)
-		fclose(stream);
 	return (size_t)(most > 2 * MAPS_OTHERS ? most - MAPS_OTHERS : most / 2 + 1);
 }
 
