@@ -11,9 +11,8 @@
 #include "stop.h"
 
 /* Larger ones are read alone as fast. */
-#define LARGEST   (1U << 20)
-#define IN_FLIGHT (8U << 20) /* bytes asked for at once, of all files */
-#define PIECE     (64U << 10)
+#define LARGEST (1U << 20)
+#define PIECE   (64U << 10)
 
 /* How it goes with a file. */
 enum state {
@@ -210,7 +209,7 @@ receive(const struct bundle *bundle, size_t i)
 		preload_rest(file->fd, file->status, hooks, file->result);
 }
 
-/* Some of the files, which are no more than IN_FLIGHT. */
+/* Some of the files, which are no more than BUNDLE_IN_FLIGHT. */
 static void
 load_some(const struct bundle_file *files, size_t count, const struct preload_hooks *hooks)
 {
@@ -230,7 +229,8 @@ load_some(const struct bundle_file *files, size_t count, const struct preload_ho
 void
 bundle_load(const struct bundle_file *files, size_t count, const struct preload_hooks *hooks)
 {
-	uint64_t most = hooks->chunk && hooks->chunk < IN_FLIGHT ? hooks->chunk : IN_FLIGHT;
+	uint64_t most = hooks->chunk && hooks->chunk < BUNDLE_IN_FLIGHT ? hooks->chunk
+									: BUNDLE_IN_FLIGHT;
 	uint64_t bytes = 0;
 	size_t first = 0;
 

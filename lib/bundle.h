@@ -17,7 +17,8 @@
  * the threads wait for each other's mmap_lock).
  */
 
-#define BUNDLE_FILES 64 /* at most */
+#define BUNDLE_FILES     64         /* at most */
+#define BUNDLE_IN_FLIGHT (8U << 20) /* bytes asked for at once, of all files */
 
 struct bundle_file {
 	int fd;
@@ -32,8 +33,9 @@ bool bundle_takes(int fd, const struct stat *status, uint64_t offset, uint64_t l
 void bundle_load(const struct bundle_file *files, size_t count, const struct preload_hooks *hooks);
 
 /* Only reads all of COUNT files, and measures nothing: sets read, and error. For who proves by other
- * means that they are there. Of files of up to BUNDLE_SMALL bytes 8 MiB are on the way at once. */
-#define BUNDLE_SMALL ((8U << 20) / BUNDLE_FILES)
+ * means that they are there. Of files of up to BUNDLE_SMALL bytes no more than BUNDLE_IN_FLIGHT are on
+ * the way. */
+#define BUNDLE_SMALL (BUNDLE_IN_FLIGHT / BUNDLE_FILES)
 void bundle_read(const struct bundle_file *files, size_t count);
 
 #endif
