@@ -70,6 +70,7 @@ struct keeper {
 	int news;                        /* the descriptor */
 	bool wanting;                    /* some files are not held as a whole, or failed */
 	bool withheld; /* since memory was tight: they wait until it has not been for a while */
+	bool by_place; /* some of it lies where a head must seek */
 	bool hung;     /* a thread does, and may come back: nothing is freed any more */
 	bool maps_told, watch_told, full_told, unmeasured, tending, released;
 };

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "aside.h"
 #include "device.h"
 #include "each.h"
 #include "holes.h"
@@ -19,6 +20,7 @@ each_pass(struct keeper *keeper, struct each *each)
 	each->select = keeper->select;
 	each->argument = keeper;
 	each->workers = PINNING_WORKERS;
+	each->by_place = keeper->by_place;
 	return each_run(each, keeper->operands, keeper->count);
 }
 
@@ -81,23 +83,23 @@ survey_folder(size_t operand, const char *path, size_t depth, void *argument)
 	lookout_own(argument, path, (uint32_t)operand, depth == 0, false);
 }
 
-/* Where nothing has to seek, a look at each inode need not wait until all names of a folder are
- * there and sorted. */
-static bool
-must_sort(const struct keeper *keeper)
+/* Aside. Where nothing has to seek, a look at each inode need not wait until all names of a folder
+ * are there and sorted. */
+static void
+find_place(void *argument)
 {
+	struct keeper *keeper = argument;
 	bool seeks = keeper->select->files_from != NULL; /* who knows */
 
 	for (size_t i = 0; i < keeper->count; i++)
 		seeks |= device_under(keeper->operands[i]).seeks;
-	return seeks;
+	keeper->by_place = seeks;
 }
 
 int
 keeper_survey(struct keeper *keeper)
 {
 	struct each each = {
-		.by_place = must_sort(keeper),
 		.result_size = sizeof(bool),
 		/* who is not root has to see whether it can be read */
 		.opens = geteuid() == 0 ? holes_may_be : NULL,
@@ -106,6 +108,10 @@ keeper_survey(struct keeper *keeper)
 		.folder_done = survey_folder,
 	};
 
+	if (!aside_run_with(find_place, keeper, keeper_attend, keeper)) {
+		keeper->hung = true;
+		return 0;
+	}
 	if (each_pass(keeper, &each) < 0)
 		return -1;
 	for (size_t i = 0; i < keeper->holds_count; i++)
@@ -141,7 +147,6 @@ int
 keeper_missing(struct keeper *keeper, uint64_t *bytes)
 {
 	struct each each = {
-		.by_place = must_sort(keeper),
 		.result_size = sizeof(uint64_t),
 		.work = missing_work,
 		.report = missing_report,
