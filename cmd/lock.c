@@ -163,7 +163,7 @@ check(const struct options *opt, const struct opts_operands *operands)
 		return opts_misuse("--status goes without PATH and COMMAND");
 	if (opt->status &&
 	    (opt->detach || opt->pidfile || opt->dry_run || opt->syslog || opt->time != NEVER ||
-		budget_given(&opt->max)))
+		opt->quiet_time != QUIET || budget_given(&opt->max)))
 		return opts_misuse("--status only asks: it goes with -f, -o, -q, -t and -v");
 	if (opt->status)
 		return STATUS_DONE;

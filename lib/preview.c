@@ -16,12 +16,25 @@
 static int
 each_pass(struct keeper *keeper, struct each *each)
 {
+	int result;
+
 	each->breathe = keeper_attend;
 	each->select = keeper->select;
 	each->argument = keeper;
 	each->workers = PINNING_WORKERS;
 	each->by_place = keeper->by_place;
-	return each_run(each, keeper->operands, keeper->count);
+	result = each_run(each, keeper->operands, keeper->count);
+	links_free(&keeper->seen);
+	return result;
+}
+
+/* As each file is pinned once, under whichever operands it is found; where memory is short, too
+ * much is counted rather than too little. */
+static bool
+counts(struct keeper *keeper, const struct each_file *file)
+{
+	return keeper->select->count_links ||
+	    links_add(&keeper->seen, file->status.st_dev, file->status.st_ino) != 0;
 }
 
 /* In a worker. */
@@ -66,6 +79,8 @@ survey_report(const struct each_file *file, void *argument)
 	/* watched before it is pinned, so that no change is missed */
 	roster_split(file->path, &length);
 	lookout_folder(keeper, file->path, length);
+	if (!counts(keeper, file))
+		return;
 	keeper->files++;
 	hold->files++;
 	hold->asked = hold_sum(hold->asked, pin_pages(-1, file->offset, file->length).length);
@@ -139,7 +154,7 @@ missing_report(const struct each_file *file, void *argument)
 	struct keeper *keeper = argument;
 	const uint64_t *missing = file->result;
 
-	if (!file->error)
+	if (!file->error && counts(keeper, file))
 		keeper->missing = hold_sum(keeper->missing, *missing);
 }
 

@@ -400,6 +400,7 @@ ok "with -o, SIGUSR1 replaces the report" until_true in_file '^state=pinned' rep
 stop
 
 for wrong in "--status=pid a" "--status=pid -- true" "--status=pid --detach" "--status=pid --max=1" \
+	"--status=pid --quiet-time=1" \
 	"--status=pid --for=1" "--status=pid --syslog" "--status=pid --pidfile=x" "--for=0 a" "--detach a -- true" "--for=1 a -- true" \
 	"--dry-run --detach a" "--for=x a"; do
 	# shellcheck disable=SC2086 # words

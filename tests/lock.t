@@ -162,6 +162,15 @@ like "and is named" "$err" "lock: refused: * ($((301 * page)) bytes) asked, * ($
 start --max $((301 * page)) a
 is "what it allows is pinned" "$(row)" "1 $((301 * page)) $((301 * page)) 0 0 0 pinned"
 stop
+run "$lock" -t 5 -f kv --dry-run --max $((8 * page)) tree tree/sub/d tree/e
+is "what is named twice, or has two names, is asked for once" \
+	"$status:$(row):$(value files 2):$(value files 3)" "0:2 $((8 * page))     :0:0"
+start --max $((8 * page)) tree tree/sub/d tree/e
+is "and pinned once" "$(row):$(value files 2):$(value files 3)" \
+	"2 $((8 * page)) $((8 * page)) 0 0 0 pinned:0:0"
+stop
+run "$lock" -t 5 -f kv --dry-run --max $((12 * page - 1)) --count-links tree
+is "with --count-links, a name each" "$status:$(value asked_bytes)" "2:$((12 * page))"
 run "$lock" -t 5 --max 101% a
 is "more than all" "$status" 3
 
