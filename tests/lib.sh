@@ -14,10 +14,18 @@ at_exit=:
 
 TMP=$(mktemp -d "${TMPDIR:-/var/tmp}/hotset.XXXXXX") || exit 1
 chmod 755 "$TMP"
-trap 'eval "$at_exit"; rm -rf "$TMP"' EXIT
+trap clean_up EXIT
 trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
+
+# A test that leaves something mounted, or still written to, fails, and says it.
+clean_up() {
+	clean_status=$?
+	eval "$at_exit"
+	rm -rf "$TMP" || clean_status=1
+	exit $clean_status
+}
 
 # on_exit 'COMMAND': before $TMP is removed, the last one first (such as umount).
 on_exit() {
