@@ -211,6 +211,24 @@ else
 	skip "a file that grows beyond the limit" "needs root"
 fi
 
+# what the message says mends it; such a program is not its user's own: no pagemap, no /proc/PID
+if [ "$(id -u)" -eq 0 ] && cp "$lock" "$TMP/able" && setcap cap_ipc_lock+ep "$TMP/able" 2>/dev/null; then
+	around="prlimit --memlock=65536 -- setpriv --reuid=65534 --regid=65534 --clear-groups"
+	plain=$lock
+	lock=$TMP/able
+	start a
+	is "with cap_ipc_lock on the program, a plain user pins more" "$(row)" \
+		"1 $((301 * page)) $((301 * page)) 0 0 0 pinned"
+	is "it is the user's" "$(awk '/^Uid/ { print $3 }' /proc/$pid/status)" 65534
+	stop
+	is "and knows what it let go" "$status:$(row 2):$err" \
+		"143:1 $((301 * page)) 0 0 $((301 * page)) 0 released:"
+	lock=$plain
+	around=
+else
+	skip "cap_ipc_lock on the program" "needs root, and capabilities of files where TMPDIR is"
+fi
+
 # a soft limit below the hard one
 if [ "$(id -u)" -eq 0 ]; then
 	chmod 644 a
