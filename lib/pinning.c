@@ -29,8 +29,8 @@ struct pass {
 /* What a worker leaves. */
 struct outcome {
 	bool worked;
-	bool halted, over, shared; /* why it was not pinned: memory is tight; more than allowed; a
-				    * hard link's */
+	bool halted, over, shared; /* why it was not pinned: memory is tight; more than allowed; by
+				    * another name it is, or will be */
 	enum pin_failure failure;
 	int error;
 	struct preload loaded;
@@ -50,7 +50,7 @@ claim(struct keeper *keeper, const struct each_file *file, struct outcome *outco
 	if (outcome->halted)
 		return false;
 	pthread_mutex_lock(&keeper->lock);
-	if (!select->count_links && (status->st_nlink > 1 || select->follow))
+	if (!select->count_links)
 		outcome->shared = links_add(&keeper->seen, status->st_dev, status->st_ino) == 0;
 	/* files may have grown since they were looked at */
 	outcome->over = !outcome->shared && bytes > keeper->allowed - keeper->taken;

@@ -213,7 +213,8 @@ fi
 
 # what the message says mends it; such a program is not its user's own: no pagemap, no /proc/PID
 if [ "$(id -u)" -eq 0 ] && cp "$lock" "$TMP/able" && setcap cap_ipc_lock+ep "$TMP/able" 2>/dev/null; then
-	around="prlimit --memlock=65536 -- setpriv --reuid=65534 --regid=65534 --clear-groups"
+	# by way of env: a user has no capabilities before, and setpriv still has
+	around="prlimit --memlock=65536 -- setpriv --reuid=65534 --regid=65534 --clear-groups env"
 	plain=$lock
 	lock=$TMP/able
 	start a
