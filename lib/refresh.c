@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include "aside.h"
@@ -34,6 +36,7 @@ struct again {
 	int fd;
 	struct stat status;
 	uint64_t offset, end; /* the selected range, bytes */
+	bool layered;         /* on overlayfs */
 
 	uint64_t from, to; /* bytes to be read, of whole pages from the first */
 	bool holes;        /* there are some, and nothing was read */
@@ -65,10 +68,19 @@ measure_size(struct again *again)
 	return size <= again->most;
 }
 
+static bool
+is_layered(int fd)
+{
+	struct statfs system;
+
+	return fstatfs(fd, &system) == 0 && (uint32_t)system.f_type == OVERLAYFS_SUPER_MAGIC;
+}
+
 static int
 open_again(struct again *again)
 {
 	int follow = again->named || again->follow ? 0 : O_NOFOLLOW;
+	struct timespec seen;
 
 	/* before it is opened, which can do things to a device */
 	if ((follow ? lstat : stat)(again->path, &again->status) < 0) {
@@ -77,11 +89,16 @@ open_again(struct again *again)
 	}
 	if (!S_ISREG(again->status.st_mode) && !(S_ISBLK(again->status.st_mode) && again->named))
 		return 0;
+	seen = again->status.st_ctim;
 	again->fd = open(again->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | follow);
 	if (again->fd < 0)
 		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == ENXIO ? 0
 											       : -1;
-	return fstat(again->fd, &again->status) == 0 && measure_size(again);
+	again->layered = is_layered(again->fd);
+	if (fstat(again->fd, &again->status) < 0)
+		return -1;
+	again->status.st_ctim = seen; /* what changes while it is opened is a change to come */
+	return measure_size(again);
 }
 
 static void
@@ -409,6 +426,26 @@ keep(struct keeper *keeper, uint32_t number, struct again *again)
 		keeper->withheld = true;
 }
 
+/*
+ * A file of a lower layer of overlayfs is copied to the upper one before it is first changed, and
+ * is the same inode to stat(2) then; but a mapping keeps the pages of the lower one, which nobody
+ * reads any more. The copy has a st_ctime of its own. Once the file has been written to (which sets
+ * st_mtime to the same time; without that, metacopy=on copies no data), it is in the upper layer
+ * for good.
+ */
+static bool
+may_be_copy(struct roster_file *file, const struct again *again)
+{
+	const struct timespec *now = &again->status.st_ctim, *written = &again->status.st_mtim;
+
+	if (!again->layered || file->upper ||
+	    (file->changed && file->changed == lookout_time(now)))
+		return false;
+	file->upper = file->changed && now->tv_sec == written->tv_sec &&
+	    now->tv_nsec == written->tv_nsec;
+	return true;
+}
+
 static void
 refresh_known(struct keeper *keeper, uint32_t number, struct again *again)
 {
@@ -416,8 +453,10 @@ refresh_known(struct keeper *keeper, uint32_t number, struct again *again)
 	uint64_t device = file->device, inode = file->inode;
 	bool changed = device != again->status.st_dev || inode != again->status.st_ino;
 
-	if (changed) {
+	if (changed || may_be_copy(file, again))
 		pinning_detach(keeper, number);
+	if (changed) {
+		file->upper = false;
 		ledger_fail(&keeper->ledger, &keeper->roster, number, false);
 		/* until it is known, it is not what others are looked up by */
 		file->alias = true;

@@ -50,6 +50,7 @@ struct roster_file {
 	bool failed;  /* it could not be pinned as a whole */
 	bool crowded; /* since that is more than is allowed */
 	bool said;    /* that it could not be */
+	bool upper;   /* in the upper layer of an overlay, as it was opened last */
 };
 
 struct roster {

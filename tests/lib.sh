@@ -32,6 +32,15 @@ on_exit() {
 	at_exit="$1; $at_exit"
 }
 
+# until_true COMMAND...: waits for it to come true, for twenty seconds
+until_true() {
+	until_end=$(($(date +%s) + 20))
+	until "$@" 2>/dev/null; do
+		[ "$(date +%s)" -lt $until_end ] || return 1
+		sleep 0.05
+	done
+}
+
 # verdict STATUS NAME
 verdict() {
 	tests_run=$((tests_run + 1))

@@ -24,15 +24,6 @@ file() {
 	"$pages" --evict "$1"
 }
 
-# until_true COMMAND...: waits for it to come true, for twenty seconds
-until_true() {
-	until_end=$(($(date +%s) + 20))
-	until "$@" 2>/dev/null; do
-		[ "$(date +%s)" -lt $until_end ] || return 1
-		sleep 0.05
-	done
-}
-
 # in_file TEXT FILE [COUNT]: whether a line of it holds that, so many times
 in_file() {
 	[ "$(grep -c -- "$1" "$2")" -ge "${3:-1}" ]
