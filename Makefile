@@ -147,7 +147,7 @@ bench: all test-programs ## measure against the peers: ratios, from paired runs
 # --- quality
 
 SHELL_SOURCES = $(wildcard tests/*.t tests/*.sh tests/bench/* tests/demo lib/deps/*.sh check/*/*.sh) \
-	$(addprefix tests/vm/,fetch.sh boot.sh init job engine peers guest run accident accident.job) tests/mutate .ci/run
+	$(addprefix tests/vm/,fetch.sh boot.sh init job tools peers guest run accident accident.job) tests/mutate .ci/run
 C_SOURCES = $(wildcard cmd/*.c lib/*.[ch] bpf/*.[ch] tests/helper/*.c tests/truth/*.[ch] tests/truth/cases/*.c tests/unit/*.[ch])
 
 lint: $(PACKED) ## shellcheck, mandoc, clang-format and gcc's analyzer

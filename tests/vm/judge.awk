@@ -8,8 +8,8 @@
 BEGIN {
 	FS = "\n"
 	OFS = "\t"
-	# without a file system it is about the tier alone; warm's cells are of its engine
-	where = name ", " tier (tier == "warm" ? "" : " tier") (type == "-" ? "" : ", " type)
+	# without a file system it is about the tier alone; the other tools have none
+	where = name ", " tier (tier == "tools" ? "" : " tier") (type == "-" ? "" : ", " type)
 }
 
 function row(workload, truth, measured, verdict) {
