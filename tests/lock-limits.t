@@ -8,7 +8,7 @@
 # shellcheck source=tests/lock.sh
 . "$(dirname "$0")/lock.sh"
 need_root
-need unshare prlimit pgrep
+need unshare prlimit pgrep perl
 
 # limited COMMAND...: as if a process might have $maps mappings; it may have $files descriptors
 limited() {
@@ -113,5 +113,36 @@ fill
 run eval '(limited "$lock" --for=0.1 -f kv many)'
 is "that is done in part" "$status:$(value state)" 1:partial
 around=
+
+### A folder that is made again
+
+# made_again: removes the folder tree, and makes it again, before lock can look; whether it has the
+# same number then
+made_again() {
+	kill -STOP "$pid"
+	# a shell is slower, and others might take the number meanwhile
+	perl -e 'my $before = (stat "tree")[1]; unlink glob "tree/*"; rmdir "tree"; mkdir "tree";
+		exit((stat "tree")[1] != $before)'
+	made=$?
+	kill -CONT "$pid"
+	return $made
+}
+mkdir tree
+start tree
+tries=10
+until made_again || [ $tries -eq 0 ]; do
+	tries=$((tries - 1))
+	sleep 0.3
+done
+if [ $tries -gt 0 ]; then
+	sleep 1
+	file tree/new 3
+	sleep 1
+	is "a folder is made again, and has the number of the old one: it is watched" \
+		"$(left tree/new)" 3/3
+else
+	skip "a folder is made again" "the file system gives it another number"
+fi
+stop
 
 done_testing
