@@ -233,7 +233,7 @@ is "what cannot be read is not pinned" "$status:$(row)" "2:1 $((5 * page)) 0 0 0
 like "and said too" "$err" "lock: b: I/O error*"
 truncate -s 16M disk
 if [ "$(id -u)" -eq 0 ] && mkfs.ext4 -q -F disk && mkdir broken && mount -o loop disk broken 2>/dev/null; then
-	on_exit "umount '$TMP/broken'"
+	on_exit "umount '$TMP/w/broken'"
 	file broken/file 5
 	truncate -s 1M disk # and behind that every read fails
 	run timeout -k 1 10 "$lock" -t 5 -f kv broken/file
