@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* Changes on their way back. */
@@ -132,13 +133,26 @@ serve(int fd, const atomic_bool *halt)
 	}
 }
 
+/* All but FD: a copy of another worker's socket would keep that one from seeing us end; one of our
+ * caller's pipes, or its folder, would keep others waiting that it goes (--detach). */
+static void
+close_others(int fd)
+{
+	long most = sysconf(_SC_OPEN_MAX);
+
+	if (syscall(SYS_close_range, fd + 1, UINT32_MAX, 0) == 0)
+		most = fd; /* else, before Linux 5.9, those that there may well be */
+	for (int other = 0; other < (most < 4096 ? most : 4096); other++)
+		if (other != fd)
+			close(other);
+}
+
 /* What ends us comes by the socket; a terminal's signals are for who reads it. */
 void
 share_work(int fd, pid_t parent, struct pins *inherited, const atomic_bool *halt)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGALRM, SIGQUIT, SIGUSR1, SIGUSR2,
 		SIGPIPE };
-	long most = sysconf(_SC_OPEN_MAX);
 	sigset_t none;
 	int null;
 
@@ -150,11 +164,7 @@ share_work(int fd, pid_t parent, struct pins *inherited, const atomic_bool *halt
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(0);
-	/* a copy of another worker's socket would keep that one from seeing us end; one of our
-	 * caller's pipes, or its folder, would keep others waiting that it goes (--detach) */
-	for (int other = 0; other < (most < 4096 ? most : 4096); other++)
-		if (other != fd)
-			close(other);
+	close_others(fd);
 	do
 		null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	while (null >= 0 && null < STDERR_FILENO);

@@ -114,6 +114,33 @@ run eval '(limited "$lock" --for=0.1 -f kv many)'
 is "that is done in part" "$status:$(value state)" 1:partial
 around=
 
+### What the caller has open
+
+# with_high COMMAND...: with a pipe as descriptor 5000
+with_high() {
+	# shellcheck disable=SC2016 # perl's
+	limited perl -e 'use POSIX; pipe my $from, my $to;
+		$^F = 5000; POSIX::dup2(fileno $to, 5000); exec @ARGV' "$@"
+}
+# descriptors: of the workers, by what they lead to, each once
+descriptors() {
+	for worker in $(pgrep -P "$pid"); do
+		readlink "/proc/$worker/fd"/*
+	done | sed 's/[0-9]*[]]$//' | sort | uniq -c | sed 's/^ *//'
+}
+if perl -e 'exit(syscall(436, 9000, 9000, 0) != 0)'; then # close_range, of Linux 5.9
+	maps=130 files=8192 around=with_high
+	start many
+	ok "lock has a descriptor of its caller's, with a high number" [ -p "/proc/$pid/fd/5000" ]
+	workers=$(pgrep -P "$pid" | wc -l)
+	is "no worker has any but its own" "$(descriptors)" "$((3 * workers)) /dev/null
+$workers socket:["
+	stop
+	around=
+else
+	skip "what the caller has open" "the kernel has no close_range"
+fi
+
 ### A folder that is made again
 
 # made_again: removes the folder tree, and makes it again, before lock can look; whether it has the
