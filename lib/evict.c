@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -329,31 +328,21 @@ is_reported_once(const struct evict_tools *tools, const struct stat *status)
 	return tools->how.once && (status->st_nlink > 1 || tools->how.follow);
 }
 
-/* What was done with the file under another of its names, if that was not long ago. */
-static bool
-recall(struct evict_tools *tools, const struct stat *status, struct evict *result)
-{
-	bool found = false;
-
-	pthread_mutex_lock(&tools->lock);
-	for (size_t i = 0; i < tools->size && i < tools->next && !found; i++) {
-		const struct evict_done *done = &tools->done[i];
-
-		found = done->device == status->st_dev && done->inode == status->st_ino;
-		if (found)
-			*result = done->result;
-	}
-	pthread_mutex_unlock(&tools->lock);
-	return found;
-}
-
+/* With no other thread at the same file. */
 static void
-remember(struct evict_tools *tools, const struct stat *status, const struct evict *result)
+evict_alone(struct job *job, uint64_t length)
 {
-	pthread_mutex_lock(&tools->lock);
-	tools->done[tools->next++ % tools->size] = (struct evict_done){ status->st_dev,
-		status->st_ino, *result };
-	pthread_mutex_unlock(&tools->lock);
+	struct evict_tools *tools = job->tools;
+	const struct stayed_asked *asked = &job->asked;
+	enum residency_method method;
+
+	if (inuse_enter(&tools->inuse, asked->fd, asked->status) < 0) {
+		job->result->error = errno;
+		return;
+	}
+	if (!is_cold(job, asked->offset, asked->offset + length, &method))
+		work(job);
+	inuse_leave(&tools->inuse, asked->fd, asked->status);
 }
 
 void
@@ -370,36 +359,32 @@ evict_range(struct evict_tools *tools, int fd, const struct stat *status, uint64
 		.result = result,
 	};
 
-	enum residency_method method;
-
 	*result = (struct evict){ .why = RESIDENCY_KNOWN };
 	if (length == 0)
 		return;
-	if (inuse_enter(&tools->inuse, fd, status) < 0) {
-		result->error = errno;
+	if (once && !twins_claim(&tools->twins, status)) {
+		/* who works on it asks whether it is in use */
+		if (inuse_let_go(&tools->inuse, fd) < 0)
+			result->error = errno;
+		else
+			twins_take(&tools->twins, status, result);
 		return;
 	}
-	if (!once || !recall(tools, status, result)) {
-		if (!is_cold(&job, offset, end, &method))
-			work(&job);
-		if (once)
-			remember(tools, status, result);
-	}
-	inuse_leave(&tools->inuse, fd, status);
+	evict_alone(&job, length);
+	if (once)
+		twins_done(&tools->twins, status, result, 0);
 }
 
 int
 evict_begin(struct evict_tools *tools, const struct evict_how *how)
 {
 	tools->how = *how;
-	tools->next = 0;
-	tools->size = each_ahead(how->workers);
-	tools->done = calloc(tools->size, sizeof *tools->done);
-	if (!tools->done)
+	if (twins_begin(&tools->twins, each_ahead(how->workers), sizeof(struct evict)) < 0) {
+		twins_free(&tools->twins);
 		return -1;
+	}
 	stayed_begin(&tools->stayed);
 	inuse_begin(&tools->inuse);
-	pthread_mutex_init(&tools->lock, NULL);
 	return 0;
 }
 
@@ -408,6 +393,5 @@ evict_end(struct evict_tools *tools)
 {
 	stayed_end(&tools->stayed);
 	inuse_end(&tools->inuse);
-	pthread_mutex_destroy(&tools->lock);
-	free(tools->done);
+	twins_free(&tools->twins);
 }

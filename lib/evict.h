@@ -2,15 +2,14 @@
 #ifndef HOTSET_EVICT_H
 #define HOTSET_EVICT_H
 
-#include <pthread.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
 
 #include "inuse.h"
 #include "residency.h"
 #include "stayed.h"
+#include "twins.h"
 
 /* Drops a range of a file from the page cache, and measures what is there then. */
 
@@ -39,15 +38,7 @@ struct evict_tools {
 	struct evict_how how;
 	struct stayed_tools stayed;
 	struct inuse_tools inuse;
-
-	/* The files of several names that were done last, a ring: any of their names may be
-	 * the one that is reported. */
-	pthread_mutex_t lock;
-	struct evict_done {
-		uint64_t device, inode;
-		struct evict result;
-	} * done;
-	size_t size, next;
+	struct twins twins; /* any name of a file may be the one that is reported */
 };
 
 /* -1 with ENOMEM. */
