@@ -156,8 +156,9 @@ wait_for(struct job *job, uint64_t time)
 static void
 explain(struct job *job, struct window *window)
 {
-	stayed_explain(&job->tools->stayed, &job->asked, window->first, window->pages, window->in,
-	    window->reasons);
+	if (!stayed_explain(&job->tools->stayed, &job->asked, window->first, window->pages,
+		window->in, window->reasons))
+		job->result->dirt_hidden = job->asked.foresee;
 }
 
 /* Until nothing is left, or nothing that may go yet. */
@@ -195,7 +196,7 @@ count(struct job *job, const struct window *window)
 		result->resident += end - start;
 		if (result->left)
 			result->left_bytes += end - start;
-		else
+		else if (window->reasons[i] != STAYED_NOTHING)
 			result->stayed[window->reasons[i]] += end - start;
 	}
 }
@@ -259,6 +260,8 @@ handle(struct job *job, struct window *window)
 	/* it may have gone while the reason was sought */
 	if (any_in(window->in, window->pages) && look(job, window, window->in) < 0)
 		return -1;
+	if (job->asked.foresee) /* and was not dropped by us then */
+		memcpy(window->before, window->in, window->pages);
 	count(job, window);
 	return 0;
 }
@@ -304,6 +307,23 @@ is_measurable(struct job *job)
 	return proof.method != RESIDENCY_UNKNOWN;
 }
 
+/* Who uses a file decides whether it is left. Where all shall go, it still tells a dry run that
+ * nothing is mapped, if the pages do not. */
+static void
+ask_who_uses(struct job *job)
+{
+	const struct evict_tools *tools = job->tools;
+	bool blind = tools->how.dry_run && !tools->stayed.frames.known;
+	enum inuse used;
+
+	if (job->asked.tmpfs || (tools->how.force && !blind))
+		return;
+	used = inuse_ask(&job->tools->inuse, job->asked.fd, job->asked.status);
+	job->asked.unused = used == INUSE_FREE;
+	if (!tools->how.force)
+		job->result->left = used;
+}
+
 static void
 work(struct job *job)
 {
@@ -312,9 +332,9 @@ work(struct job *job)
 
 	if (result->why == RESIDENCY_NOT_PAGE_CACHE)
 		return;
-	if (!job->tools->how.force && !job->asked.tmpfs)
-		result->left = inuse_ask(&job->tools->inuse, job->asked.fd, job->asked.status);
-	job->act = result->left == INUSE_FREE && !job->asked.tmpfs && !stop_asked();
+	ask_who_uses(job);
+	job->act = result->left == INUSE_FREE && !job->asked.tmpfs && !job->tools->how.dry_run &&
+	    !stop_asked();
 	if (measurable)
 		handle_all(job);
 	else if (job->act)
@@ -353,8 +373,14 @@ evict_range(struct evict_tools *tools, int fd, const struct stat *status, uint64
 	bool once = is_reported_once(tools, status);
 	struct job job = {
 		.tools = tools,
-		.asked = { fd, status, offset, end >= size ? UINT64_MAX : end,
-		    stayed_in_tmpfs(fd, status) },
+		.asked = {
+			.fd = fd,
+			.status = status,
+			.offset = offset,
+			.end = end >= size ? UINT64_MAX : end,
+			.tmpfs = stayed_in_tmpfs(fd, status),
+			.foresee = tools->how.dry_run,
+		},
 		.end = end,
 		.result = result,
 	};

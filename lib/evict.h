@@ -11,7 +11,9 @@
 #include "stayed.h"
 #include "twins.h"
 
-/* Drops a range of a file from the page cache, and measures what is there then. */
+/* Drops a range of a file from the page cache, and measures what is there then. A dry run tells
+ * what would stay: of what is in, that is stayed and left_bytes, but not what is dirty, which
+ * would go once it is written back. */
 
 struct evict {
 	enum residency_why why;          /* RESIDENCY_KNOWN: the next five are measured */
@@ -21,14 +23,16 @@ struct evict {
 	uint64_t stayed[STAYED_REASONS]; /* of these, by reason, but for a file that is left */
 	uint64_t left_bytes;             /* of these, in a file that is left */
 	enum inuse left;                 /* INUSE_FREE: it was not */
+	bool dirt_hidden;                /* of a dry run: what is dirty is not for us to know */
 	int error;      /* errno of what failed in writing back or dropping, or 0 */
 	int unmeasured; /* errno where why is RESIDENCY_ERROR */
 };
 
 /* How, for all files. */
 struct evict_how {
-	bool force; /* files that others use as well */
-	bool once;  /* a file of several names is reported for one of them: see each_run */
+	bool force;   /* files that others use as well */
+	bool dry_run; /* drops nothing, nor writes it back */
+	bool once;    /* a file of several names is reported for one of them: see each_run */
 	bool follow;
 	unsigned workers;
 };

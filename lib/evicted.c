@@ -86,6 +86,7 @@ take_sums(struct evicted *single, const struct each_file *file, const struct evi
 	single->evicted = evict->evicted;
 	single->resident = evict->resident;
 	single->left_bytes = evict->left_bytes;
+	single->dirt_hidden = evict->dirt_hidden;
 	for (int i = 0; i < STAYED_REASONS; i++)
 		single->stayed[i] = evict->stayed[i];
 }
@@ -124,6 +125,7 @@ evicted_add(struct evicted *evicted, const struct evicted *more)
 	evicted->hidden += more->hidden;
 	evicted->elsewhere += more->elsewhere;
 	evicted->left += more->left;
+	evicted->dirt_hidden |= more->dirt_hidden;
 	evicted->beyond |= more->beyond;
 	add_bytes(evicted, &evicted->size, more->size);
 	add_bytes(evicted, &evicted->already, more->already);
@@ -138,6 +140,17 @@ evicted_add(struct evicted *evicted, const struct evicted *more)
 		evicted->end = more->end;
 }
 
+uint64_t
+evicted_planned(const struct evicted *evicted)
+{
+	uint64_t planned = evicted->resident - evicted->left_bytes;
+
+	for (int i = 0; i < STAYED_REASONS; i++)
+		if (i != STAYED_DIRTY) /* goes once it is written back */
+			planned -= evicted->stayed[i];
+	return planned;
+}
+
 static void
 fill_in(const struct evicted *evicted, struct out_value *values)
 {
@@ -148,7 +161,8 @@ fill_in(const struct evicted *evicted, struct out_value *values)
 	values[F_RATIO] = out_percent(evicted->resident, evicted->size);
 	values[F_MAPPED] = out_number(evicted->stayed[STAYED_MAPPED]);
 	values[F_LOCKED] = out_number(evicted->stayed[STAYED_LOCKED]);
-	values[F_DIRTY] = out_number(evicted->stayed[STAYED_DIRTY]);
+	if (!evicted->dirt_hidden)
+		values[F_DIRTY] = out_number(evicted->stayed[STAYED_DIRTY]);
 	values[F_TMPFS] = out_number(evicted->stayed[STAYED_TMPFS]);
 	values[F_EDGE] = out_number(evicted->stayed[STAYED_EDGE]);
 	values[F_UNKNOWN] = out_number(evicted->stayed[STAYED_UNKNOWN]);

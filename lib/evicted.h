@@ -27,7 +27,8 @@ struct evicted {
 	/* Bytes, of the files that could be measured. */
 	uint64_t size, already, evicted, resident, left_bytes;
 	uint64_t stayed[STAYED_REASONS];
-	bool beyond; /* a sum in bytes is more than 64 bits hold: none is known */
+	bool dirt_hidden; /* of some it is not known what is dirty */
+	bool beyond;      /* a sum in bytes is more than 64 bits hold: none is known */
 
 	uint64_t start, end; /* stop_now; end 0: nothing happened */
 };
@@ -36,6 +37,9 @@ extern const struct out_table evicted_table;
 
 void evicted_file(struct evicted *evicted, const struct each_file *file);
 void evicted_add(struct evicted *evicted, const struct evicted *more);
+
+/* Bytes that would go, after a dry run. */
+uint64_t evicted_planned(const struct evicted *evicted);
 
 /* Puts the row of PATH. */
 void evicted_put(const struct evicted *evicted, const char *path, struct report *report);
