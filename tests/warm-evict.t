@@ -5,28 +5,14 @@
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/pages.sh
 . "$(dirname "$0")/pages.sh"
-cp "$BUILD/warm" "$BUILD/tests/holder" "$TMP" # where any user finds them
+# shellcheck source=tests/holder.sh
+. "$(dirname "$0")/holder.sh"
+cp "$BUILD/warm" "$TMP" # where any user finds it
 warm=$TMP/warm
-holder=$TMP/holder
 mkdir "$TMP/w"
 chmod 777 "$TMP/w"
 cd "$TMP/w" || exit 1
 [ "$(id -u)" -eq 0 ] && root=1 || root=
-
-# hot NAME...: all of these is in memory
-hot() {
-	again="hot $*"
-	for hot_name; do
-		hot_pages=$(stat -c %s "$hot_name")
-		hot_pages=$(((hot_pages + page - 1) / page))
-		for try in 1 2 3 4 5; do
-			cat "$hot_name" >/dev/null
-			[ "$("$pages" "$hot_name")" != $hot_pages/$hot_pages ] || continue 2
-		done
-		note "$hot_name: $("$pages" "$hot_name") pages in memory after $try tries"
-		return 1
-	done
-}
 
 # dirty NAME PAGES [BYTES]: makes a file that is not on disk yet, of what copy begins with. A
 # file that is truncated for it would be written back as it is closed (ext4)
@@ -34,26 +20,6 @@ dirty() {
 	again="dirty $*"
 	rm -f "$1"
 	head -c $(($2 * page + ${3:-0})) copy >"$1"
-}
-
-# hold DO ARGUMENT...: starts a holder, by $around, and waits until it has done so; sets $held
-hold() {
-	rm -f ready
-	# shellcheck disable=SC2154,SC2086 # lib.sh sets it; words
-	$around "$holder" "$@" </dev/null >/dev/null 2>&1 3>&- &
-	held=$!
-	on_exit "kill -9 $held 2>/dev/null"
-	for try in $(seq 100); do
-		[ ! -L ready ] || return 0
-		sleep 0.05
-	done
-	note "no holder after $try tries: $*"
-	return 1
-}
-
-let_go() {
-	kill "$held"
-	wait "$held" 2>/dev/null
 }
 
 # figures: files size already evicted resident skipped failed, the exit status, and what stayed
