@@ -8,6 +8,7 @@
 #include "each.h"
 #include "evict.h"
 #include "out.h"
+#include "outcome.h"
 #include "report.h"
 
 /* What warm --evict did with a file, an operand or all: sums, and the row made of them. */
@@ -19,18 +20,13 @@ struct evicted_file {
 };
 
 struct evicted {
-	uint64_t files;             /* that could be opened */
-	uint64_t failed;            /* could not be opened, written back, dropped or measured */
-	uint64_t hidden, elsewhere; /* of these: we may not know; not in the page cache */
-	uint64_t left;              /* skipped, as others use them or may do so */
+	struct outcome outcome;
+	uint64_t left; /* files that were skipped, as others use them or may do so */
 
 	/* Bytes, of the files that could be measured. */
-	uint64_t size, already, evicted, resident, left_bytes;
+	uint64_t evicted, left_bytes;
 	uint64_t stayed[STAYED_REASONS];
 	bool dirt_hidden; /* of some it is not known what is dirty */
-	bool beyond;      /* a sum in bytes is more than 64 bits hold: none is known */
-
-	uint64_t start, end; /* stop_now; end 0: nothing happened */
 };
 
 extern const struct out_table evicted_table;

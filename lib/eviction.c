@@ -76,7 +76,7 @@ report(const struct each_file *file, void *argument)
 	note_left(eviction, file);
 	evicted_file(&single, file);
 	evicted_add(&eviction->current, &single);
-	if (single.files && report_has_row(&eviction->report, file->operand, file->path))
+	if (single.outcome.files && report_has_row(&eviction->report, file->operand, file->path))
 		evicted_put(&single, file->path, &eviction->report);
 }
 
@@ -87,12 +87,13 @@ operand_done(size_t operand, const char *name, void *argument)
 	struct evicted *current = &eviction->current;
 
 	(void)operand;
-	if (current->files || !current->failed) {
+	if (current->outcome.files || !current->outcome.failed) {
 		eviction->worked = true;
 		evicted_put(current, name, &eviction->report);
 	}
 	progress_clear(&eviction->report.progress);
-	if (unmeasured_explain(name, current->files, current->hidden, current->elsewhere))
+	if (unmeasured_explain(name, current->outcome.files, current->outcome.hidden,
+		current->outcome.elsewhere))
 		worsen(eviction, STATUS_PART);
 	evicted_add(&eviction->all, current);
 	*current = (struct evicted){ 0 };
@@ -112,7 +113,7 @@ explain_plan(const struct eviction *eviction)
 		snprintf(written, sizeof written, ", %s (%llu bytes) of them once written back",
 		    BYTES(dirty), dirty);
 	diag_note("a dry run: %s (%llu bytes)%s would be dropped%s", BYTES(planned), planned,
-	    all->failed ? " of what can be measured" : "", written);
+	    all->outcome.failed ? " of what can be measured" : "", written);
 }
 
 /* One reason why something stayed, or would. */
@@ -151,7 +152,7 @@ explain_stayed(struct eviction *eviction)
 	    "whether a process has them mapped, or their large folio reaches out of --range, "
 	    "cannot be told (root may find out); nor what holds pages of a block device";
 
-	if (eviction->all.beyond) {
+	if (eviction->all.outcome.beyond) {
 		diag_error("the sizes add up to more than 2^64 bytes: no sum can be told");
 		worsen(eviction, STATUS_PART);
 		return;
@@ -178,13 +179,13 @@ finish(struct eviction *eviction)
 	const struct evicted *current = &eviction->current;
 	int status;
 
-	if (stopped && (current->files || current->failed))
+	if (stopped && (current->outcome.files || current->outcome.failed))
 		operand_done(eviction->operand,
 		    report_operand(&eviction->report, eviction->operand), eviction);
 	if (report_has_total(&eviction->report))
 		evicted_put(&eviction->all, "total", &eviction->report);
 	status = report_end(&eviction->report, !stopped && eviction->worked);
-	if (eviction->dry_run && !eviction->all.beyond)
+	if (eviction->dry_run && !eviction->all.outcome.beyond)
 		explain_plan(eviction);
 	aside_run(explain_left, eviction);
 	explain_stayed(eviction);
@@ -250,6 +251,6 @@ eviction_run(struct eviction *eviction)
 	}
 	if (result == 0) /* else a thread may be at work still */
 		evict_end(&eviction->tools);
-	eviction->all.start = start;
+	eviction->all.outcome.start = start;
 	return finish(eviction);
 }

@@ -74,19 +74,20 @@ test_file(void)
 int
 main(void)
 {
-	struct evicted sum = { .files = 1, .size = UINT64_MAX - 1 },
-		       one = { .files = 1, .size = 1 };
+	struct evicted sum = { .outcome = { .files = 1, .size = UINT64_MAX - 1 } },
+		       one = { .outcome = { .files = 1, .size = 1 } };
 	char *text;
 
 	test_file();
 	evicted_add(&sum, &one);
 	text = row(&sum);
-	ok(!sum.beyond && has(text, "size_bytes=18446744073709551615\n"),
+	ok(!sum.outcome.beyond && has(text, "size_bytes=18446744073709551615\n"),
 	    "a sum that 64 bits hold");
 	free(text);
 	evicted_add(&sum, &one);
 	text = row(&sum);
-	ok(sum.beyond && has(text, "files=3\nsize_bytes=\n") && has(text, "skipped_bytes=\n"),
+	ok(sum.outcome.beyond && has(text, "files=3\nsize_bytes=\n") &&
+		has(text, "skipped_bytes=\n"),
 	    "one that they do not is unknown");
 	free(text);
 	return tap_done();
