@@ -236,6 +236,15 @@ if [ -z "$root" ]; then
 	done_testing
 fi
 
+around="setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin"
+hot clean
+plans "root in a container is told by who uses the file" "1 $size $size 0 $size 0 0 0 0" clean --force clean
+dirty dirty 40
+plans "and by cachestat what is dirty" \
+	"1 $((40 * page)) $((40 * page)) 0 $((40 * page)) 0 0 0 0 dirty=$((40 * page))" dirty dirty
+run $around "$enosys" sync_file_range=EIO -- "$warm" --evict -f kv dirty
+is "so of what is dirty still" "$(value dirty_bytes) $(value resident_bytes)" "$((40 * page)) $((40 * page))"
+
 chown 65534 clean
 around="setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all"
 hot clean
