@@ -150,7 +150,7 @@ explain_stayed(struct eviction *eviction)
 
 	static const char may_stay[] =
 	    "whether a process has them mapped, or their large folio reaches out of --range, "
-	    "cannot be told (root may find out); nor what holds pages of a block device";
+	    "cannot be told (root with CAP_SYS_ADMIN may find out); nor what holds pages of a block device";
 
 	if (eviction->all.outcome.beyond) {
 		diag_error("the sizes add up to more than 2^64 bytes: no sum can be told");
@@ -191,13 +191,7 @@ finish(struct eviction *eviction)
 	explain_stayed(eviction);
 	if (status != STATUS_DONE)
 		return status;
-	if (stop_asked() == SIGALRM)
-		diag_error("not done within the time allowed (--timeout)");
-	if (stopped)
-		worsen(eviction, STATUS_PART);
-	if (!eviction->worked && diag_errors())
-		worsen(eviction, STATUS_FAILED);
-	return stop_status(eviction->status);
+	return outcome_end((enum status)eviction->status, eviction->worked);
 }
 
 /* What is good to know before, and may hang where a file system does not answer. */

@@ -2,7 +2,6 @@
 #include "load.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -252,13 +251,7 @@ finish(struct load *load)
 	worsen(load, shortfall_explain(load));
 	if (status != STATUS_DONE)
 		return status;
-	if (stop_asked() == SIGALRM)
-		diag_error("not done within the time allowed (--timeout)");
-	if (stopped)
-		worsen(load, STATUS_PART);
-	if (!load->worked && diag_errors())
-		worsen(load, STATUS_FAILED);
-	return stop_status(load->status);
+	return outcome_end((enum status)load->status, load->worked);
 }
 
 /* Before there are threads and a budget. */

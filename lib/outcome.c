@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "outcome.h"
 
+#include <signal.h>
+
+#include "diag.h"
+#include "stop.h"
+
 #define NSEC 1000000000ULL
 
 bool
@@ -54,4 +59,16 @@ double
 outcome_seconds(const struct outcome *outcome)
 {
 	return (double)(outcome->end - outcome->start) / NSEC;
+}
+
+int
+outcome_end(enum status status, bool worked)
+{
+	if (stop_asked() == SIGALRM)
+		diag_error("not done within the time allowed (--timeout)");
+	if (stop_asked())
+		status = status_worse(status, STATUS_PART);
+	if (!worked && diag_errors())
+		status = status_worse(status, STATUS_FAILED);
+	return stop_status(status);
 }

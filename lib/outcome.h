@@ -7,6 +7,7 @@
 
 #include "each.h"
 #include "residency.h"
+#include "status.h"
 
 /* What is the same of all that warm does with a file, an operand or all, whether it loads or
  * evicts: how many files, what was in memory before and what is afterwards, and the time taken. */
@@ -35,6 +36,10 @@ void outcome_bytes(struct outcome *outcome, uint64_t *sum, uint64_t more);
 
 /* Whether sums in bytes tell something: where no file could be measured, they are not 0. */
 bool outcome_known(const struct outcome *outcome);
+
+/* At the end of a run that has come to STATUS: tells where its time was over, and returns the exit
+ * status. WORKED: it could do something with some operand. */
+int outcome_end(enum status status, bool worked);
 
 /* The time taken; 0 where nothing happened. */
 double outcome_seconds(const struct outcome *outcome);

@@ -36,10 +36,3 @@ figures() {
 		"$(value resident_bytes) $(value skipped_bytes) $(value skipped_files)" \
 		"$(value failed_files) $status$figures_stayed"
 }
-
-# mounted FOLDER MOUNT-ARGUMENT...
-mounted() {
-	mkdir -p "$1" && mounted_on=$1 && shift
-	mount "$@" "$mounted_on" 2>mount.err || return 1
-	on_exit "umount -l '$TMP/w/$mounted_on'"
-}
