@@ -36,3 +36,18 @@ figures() {
 		"$(value resident_bytes) $(value skipped_bytes) $(value skipped_files)" \
 		"$(value failed_files) $status$figures_stayed"
 }
+
+# disk TYPE OPTIONS: on_disk FILE, which the test has, with a file on a new file system of that type
+disk() {
+	command -v "mkfs.$1" >/dev/null || {
+		skip "$1" "needs mkfs.$1"
+		return
+	}
+	truncate -s 320M "$1.img"
+	# shellcheck disable=SC2086 # words
+	if "mkfs.$1" -q $2 "$1.img" >mkfs.out 2>&1 && mounted "$1" -o loop "$1.img"; then
+		on_disk "$1/file"
+	else
+		skip "$1" "$(cat mkfs.out mount.err)"
+	fi
+}

@@ -423,20 +423,6 @@ on_disk() {
 	let_go
 }
 
-disk() {
-	command -v "mkfs.$1" >/dev/null || {
-		skip "$1" "needs mkfs.$1"
-		return
-	}
-	truncate -s 320M "$1.img"
-	# shellcheck disable=SC2086 # words
-	if "mkfs.$1" -q $2 "$1.img" >mkfs.out 2>&1 && mounted "$1" -o loop "$1.img"; then
-		on_disk "$1/file"
-	else
-		skip "$1" "$(cat mkfs.out mount.err)"
-	fi
-}
-
 disk ext4 '-b 4096'
 disk xfs ''
 disk btrfs ''
