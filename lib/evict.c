@@ -25,6 +25,7 @@ struct job {
 	struct stayed_asked asked;
 	uint64_t end; /* as asked.end, but within the file */
 	bool act;     /* still to drop something, not just to measure */
+	bool untold;  /* a dry run was stopped before it was known whether it would */
 	uint64_t waited;
 	unsigned looks; /* after a stop */
 	struct evict *result;
@@ -255,7 +256,7 @@ handle(struct job *job, struct window *window)
 	memset(window->reasons, STAYED_UNKNOWN, window->pages);
 	if (job->act && empty(job, window, start, end) < 0)
 		return -1;
-	if (!job->act && !job->result->left)
+	if (!job->act && !job->result->left && !job->untold)
 		explain(job, window);
 	/* it may have gone while the reason was sought */
 	if (any_in(window->in, window->pages) && look(job, window, window->in) < 0)
@@ -319,9 +320,11 @@ ask_who_uses(struct job *job)
 	if (job->asked.tmpfs || (tools->how.force && !blind))
 		return;
 	used = inuse_ask(&job->tools->inuse, job->asked.fd, job->asked.status);
-	job->asked.unused = used == INUSE_FREE;
-	if (!tools->how.force)
-		job->result->left = used;
+	job->asked.unused = used == INUSE_FREE && !stop_asked(); /* which ends the asking */
+	if (tools->how.force)
+		return;
+	job->result->left = used;
+	job->untold = tools->how.dry_run && used == INUSE_FREE && !job->asked.unused;
 }
 
 static void

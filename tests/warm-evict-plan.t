@@ -205,6 +205,15 @@ is "many that are in use: all are counted, of each operand" \
 	"0 64 $((64 * 3 * page)) 1"
 is "the first are named" "$(printf '%s\n' "$err" | grep -c ": would be left: process $held (holder)")" 32
 like "the others are counted" "$err" "*warm: 32 more files would be left for such reasons"
+
+# at any time, before or after it is known who has them open
+wrong=
+for limit in $(seq -f 0.%04g 5 5 200); do
+	run "$warm" --evict --dry-run -j 1 -v -f tsv -t "$limit" tree
+	wrong=$wrong$(awk -F '\t' 'NR == 1 { for (i = 1; i <= NF; i++) field[$i] = i; next }
+		$field["path"] ~ "/" && $field["already_bytes"] != $field["skipped_bytes"] + $field["unknown_bytes"] { print; exit }' "$TMP/.out")
+done
+is "a stop: no byte of it is said to go" "$wrong" ""
 let_go
 
 ### What fails
