@@ -45,7 +45,7 @@ static const struct opts_option options[] = {
 	{ 0, "cgroup", "PATH", opts_text, offsetof(struct options, cgroup),
 	    "let this memory cgroup pay for what is read" },
 	{ 0, "dry-run", NULL, opts_flag, offsetof(struct options, dry_run),
-	    "read nothing: tell what would be read, and if it fits" },
+	    "only tell what would be read, and if it fits; --evict: dropped" },
 	{ 0, "idle", NULL, opts_flag, offsetof(struct options, idle),
 	    "read from disks when nobody else does" },
 	{ 0, "rate", "SIZE", opts_size, offsetof(struct options, rate),
@@ -181,7 +181,6 @@ check_evict(const struct options *opt)
 	    : opt->cgroup                 ? "--cgroup"
 	    : opt->rate != NUM_UNKNOWN    ? "--rate"
 	    : opt->idle                   ? "--idle"
-	    : opt->dry_run                ? "--dry-run"
 	    : opt->restore                ? "--restore"
 	    : opt->log                    ? "--log"
 	    : opt->ranges                 ? "--ranges"
@@ -271,6 +270,7 @@ evict(struct state *state)
 		.report = load->report,
 		.workers = load->workers,
 		.force = state->options.force,
+		.dry_run = load->dry_run,
 	};
 	eviction->report.table = &evicted_table;
 	status = report_open(&eviction->report, &state->options.common, NULL);

@@ -2,7 +2,6 @@
 #include "load.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -198,7 +197,7 @@ report(const struct each_file *file, void *argument)
 		worsen(load, STATUS_PART);
 	}
 	tally_add(&load->current, &single);
-	if (single.end && report_has_row(&load->report, file->operand, file->path))
+	if (single.outcome.end && report_has_row(&load->report, file->operand, file->path))
 		tally_put(&single, file->path, &load->report);
 }
 
@@ -206,11 +205,11 @@ static void
 check_min(struct load *load, const char *name, const struct tally *tally)
 {
 	/* a file that failed is of unknown size: what is known of the others counts, if any is */
-	bool known = !tally->beyond && (tally->size || !tally->failed);
+	bool known = outcome_known(&tally->outcome);
 
 	worsen(load,
 	    minimum_check(name, load->dry_run ? "would be" : "is", load->min, known,
-		load->dry_run ? tally->expected : tally->resident, tally->size));
+		load->dry_run ? tally->expected : tally->outcome.resident, tally->outcome.size));
 }
 
 static void
@@ -220,12 +219,13 @@ operand_done(size_t operand, const char *name, void *argument)
 	struct tally *current = &load->current;
 
 	(void)operand;
-	if (current->files || !current->failed) {
+	if (current->outcome.files || !current->outcome.failed) {
 		load->worked = true;
 		tally_put(current, name, &load->report);
 	}
 	progress_clear(&load->report.progress);
-	if (unmeasured_explain(name, current->files, current->hidden, current->elsewhere))
+	if (unmeasured_explain(name, current->outcome.files, current->outcome.hidden,
+		current->outcome.elsewhere))
 		worsen(load, STATUS_PART);
 	check_min(load, name, current);
 	tally_add(&load->all, current);
@@ -239,9 +239,9 @@ finish(struct load *load)
 	bool stopped = stop_asked() != 0;
 	int status;
 
-	if (stopped && (load->current.files || load->current.failed))
+	if (stopped && (load->current.outcome.files || load->current.outcome.failed))
 		operand_done(load->operand, report_operand(&load->report, load->operand), load);
-	load->all.end = stop_now();
+	load->all.outcome.end = stop_now();
 	if (report_has_total(&load->report))
 		tally_put(&load->all, "total", &load->report);
 	status = report_end(&load->report, !stopped && load->worked);
@@ -251,13 +251,7 @@ finish(struct load *load)
 	worsen(load, shortfall_explain(load));
 	if (status != STATUS_DONE)
 		return status;
-	if (stop_asked() == SIGALRM)
-		diag_error("not done within the time allowed (--timeout)");
-	if (stopped)
-		worsen(load, STATUS_PART);
-	if (!load->worked && diag_errors())
-		worsen(load, STATUS_FAILED);
-	return stop_status(load->status);
+	return outcome_end((enum status)load->status, load->worked);
 }
 
 /* Before there are threads and a budget. */
@@ -381,7 +375,7 @@ load_run(struct load *load)
 		diag_file(load->report.list ? load->report.list : "cannot start", errno);
 		return STATUS_FAILED;
 	}
-	load->all.start = start;
+	load->all.outcome.start = start;
 	status = finish(load);
 	if (result == 0)
 		manners_free(&load->manners); /* else a thread that hangs may come back to it */

@@ -64,11 +64,11 @@ explain_cut(const struct load *load)
 static enum status
 explain_missing(const struct load *load, enum status status)
 {
-	uint64_t missing = load->all.size - load->all.resident;
+	uint64_t missing = load->all.outcome.size - load->all.outcome.resident;
 	/* of what is missing */
 	uint64_t known = load->all.skipped + load->all.holes + load->all.cut;
 
-	if (missing <= known || load->all.failed || stop_asked() || load->dry_run)
+	if (missing <= known || load->all.outcome.failed || stop_asked() || load->dry_run)
 		return STATUS_DONE;
 	missing -= known;
 	if (load->min >= 0 && status == STATUS_DONE) {
@@ -87,13 +87,13 @@ explain_plan(const struct load *load)
 {
 	const struct tally *all = &load->all;
 	/* not what is missing less what is skipped, which is of files besides that hide it */
-	unsigned long long planned = all->expected + all->holes - all->already;
+	unsigned long long planned = all->expected + all->holes - all->outcome.already;
 	unsigned long long allowed = load->allowed;
 
 	diag_note("a dry run: %s (%llu bytes)%s would be read, the budget is %s (%llu "
 		  "bytes)",
-	    BYTES(planned), planned, all->failed ? " of what can be measured" : "", BYTES(allowed),
-	    allowed);
+	    BYTES(planned), planned, all->outcome.failed ? " of what can be measured" : "",
+	    BYTES(allowed), allowed);
 }
 
 enum status
@@ -101,7 +101,7 @@ shortfall_explain(const struct load *load)
 {
 	enum status status = load->status;
 
-	if (load->all.beyond) {
+	if (load->all.outcome.beyond) {
 		diag_error("the sizes add up to more than 2^64 bytes: no sum can be told");
 		return STATUS_PART;
 	}

@@ -6,26 +6,11 @@
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/pages.sh
 . "$(dirname "$0")/pages.sh"
-cp "$BUILD/tests/holder" "$TMP" # where any user finds it
-holder=$TMP/holder
+# shellcheck source=tests/holder.sh
+. "$(dirname "$0")/holder.sh"
 mkdir "$TMP/w"
 chmod 777 "$TMP/w"
 cd "$TMP/w" || exit 1
-
-# hold DO ARGUMENT...: starts a holder, by $around, and waits until it has done so; sets $held
-hold() {
-	rm -f ready
-	# shellcheck disable=SC2154,SC2086 # lib.sh sets it; words
-	$around "$holder" "$@" </dev/null >/dev/null 2>&1 3>&- &
-	held=$!
-	on_exit "kill -9 $held 2>/dev/null"
-	for try in $(seq 100); do
-		[ ! -L ready ] || return 0
-		sleep 0.05
-	done
-	note "no holder after $try tries: $*"
-	return 1
-}
 
 # counts NAME "FILES RESIDENT/PAGES ERRORS STATUS" [COMMAND...] ARGUMENTS
 counts() {

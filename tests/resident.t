@@ -370,13 +370,6 @@ fi
 
 ### Mounts
 
-# mounted NAME mount-arguments...: mounts on folder NAME until the end
-mounted() {
-	mkdir -p "$1" && mounted_on=$1 && shift
-	mount "$@" "$mounted_on" 2>mount.err || return 1
-	on_exit "umount -l '$TMP/w/$mounted_on'"
-}
-
 mkdir lower upper work
 file lower/low 8
 if mounted over -t overlay -o lowerdir=lower,upperdir=upper,workdir=work overlay; then
