@@ -46,8 +46,8 @@ struct share {
 	struct pins pins; /* of that */
 	pid_t pid;        /* of a worker; 0: none any more */
 	int fd;
-	bool dead;
-	size_t used; /* mappings; the lock of shares */
+	atomic_bool dead; /* set under its lock, and looked at without */
+	size_t used;      /* mappings; the lock of shares */
 	uint32_t *tags;
 	size_t tag_count;
 };
