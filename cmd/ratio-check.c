@@ -341,7 +341,7 @@ main(int argc, char **argv)
 	}
 	out_close(&out);
 	/* a host at rest is no alarm: nobody wants it in the log every five minutes */
-	if (given.syslog && verdict.status != STATUS_DONE && (verdict.known || !verdict.counted))
+	if (given.syslog && verdict.status != STATUS_DONE && !verdict.idle)
 		raise_alarm(&verdict);
 	return status;
 }

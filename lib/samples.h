@@ -28,6 +28,7 @@ struct samples_row {
 
 struct samples {
 	uint64_t hits, misses, lost; /* sums; lost is 0 where no column says */
+	uint64_t uncounted;          /* events that are in no sample, as sampler_run was told */
 	uint64_t rows, unknown;      /* samples; of these, without figures */
 	bool estimated;              /* a sample is an estimate: by its tier or its figures */
 

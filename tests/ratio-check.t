@@ -106,7 +106,18 @@ for text in 'nonsense' 'HITS MISSES
 done
 printf 'hits\tmisses\tlost\ttier\n9\t1\t4\texact\n' >"$TMP/samples"
 judge -w 90
-like "lost samples make it an estimate" "$out" "*(9 hits, 1 misses; estimate: 4 lost)*"
+is "so much lost that nobody can tell" "$status $out" "3 UNKNOWN: the ratio may be \
+50.00% to 90.00% (9 hits, 1 misses; estimate: 4 lost) | ratio=U;90:;;0;100 accesses=10 misses=1"
+judge -w 50 -c 20
+like "lost samples make it an estimate" "$status $out" \
+	"0 OK: page-cache hit ratio 90.00% (9 hits, 1 misses; estimate: 4 lost) | ratio=90.00%;*"
+judge -w 60 -c 50
+is "it may be a warning: nobody can tell" "$status" 3
+judge -w 95 -c 60
+like "a warning at least, perhaps worse: WARNING" "$status $out" \
+	"1 WARNING: page-cache hit ratio 90.00%, below 95% (9 hits, 1 misses; estimate: 4 lost) |*"
+judge -w 95 -c 91
+is "critical at best: CRITICAL" "$status" 2
 
 note "options"
 
@@ -194,6 +205,38 @@ like "-v shows what it says" "$err" "*hitratio: BPF: Operation not permitted*"
 hitratio 'printf "hits\tmisses\n9\t1\n"; exit 1'
 run "$check" -w 90
 like "it fails without a reason" "$status $out" "3 UNKNOWN: hitratio: exit status 1 |*"
+
+# done_in_part EVENTS SAMPLE: a hitratio that could not count so many
+done_in_part() {
+	hitratio "printf 'hits\tmisses\tlost\n$2\n'
+		echo 'hitratio: $1 events were not counted: the kernel let one of a kind interrupt another' >&2
+		exit 1"
+}
+done_in_part 1 '9999999\t1\t0'
+run "$check" -w 90 1 1
+is "done in part: the verdict, and the doubt" "$status $out" "0 OK: page-cache hit ratio 99.99% \
+(9999999 hits, 1 misses; 1 events not counted) | ratio=99.99%;90:;;0;100 accesses=10000000 misses=1"
+done_in_part 90 '950\t50\t0'
+run "$check" -w 90 1 1
+like "so many events that nobody can tell" "$status $out" "3 UNKNOWN: the ratio may be \
+87.16% to 95.41% (950 hits, 50 misses; 90 events not counted) | ratio=U;*"
+done_in_part 10 '798\t202\t0'
+run "$check" -w 90 -c 80 1 1
+like "nobody can tell how bad: WARNING is certain" "$status $out" "1 WARNING: *below 90% (*"
+done_in_part 10 '0\t0\t0'
+run "$check" -w 0 1 1
+is "no read but those not counted" "$status" 3
+done_in_part 99999999999999999999 '9\t1\t0'
+run "$check" -w 0 1 1
+like "more than can be" "$status $out" "3 UNKNOWN: more was not counted than can be |*"
+hitratio 'printf "hits\tmisses\tlost\n99\t1\t2\n"; echo "hitratio: 2 pages could not be noted" >&2; exit 1'
+run "$check" -w 90 1 1
+like "pages lost in a run of its own" "$status $out" "0 OK: *(99 hits, 1 misses; estimate: 2 lost) |*"
+hitratio 'printf "hits\tmisses\tlost\n99\t1\t0\n"; echo "hitratio: something else" >&2; exit 1'
+run "$check" -w 90 1 1
+like "done in part, and nobody knows how much" "$status $out" "3 UNKNOWN: hitratio: something else |*"
+ok "hitratio has the words that are understood" \
+	grep -q '%llu events were not counted' "$BUILD/hitratio"
 
 hitratio 'printf "hits\tmisses\n9\t1\nSegmentation fault\n"; sleep 60'
 run timeout 10 "$check" -w 90
