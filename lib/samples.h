@@ -14,7 +14,8 @@
  * estimate, the figures are 123est in text, and else hits_est and misses_est.
  *
  * A row whose hits and misses are "-" or empty is an interval without figures: it
- * counts as unknown and adds nothing. Whatever else is no sample is an error.
+ * counts as unknown and adds nothing. Whatever else is no sample is an error, and so is
+ * a last line without a newline.
  */
 
 #define SAMPLES_LINE 4096 /* longer lines are no samples */

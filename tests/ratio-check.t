@@ -104,6 +104,17 @@ for text in 'nonsense' 'HITS MISSES
 	like "no samples: $(echo "$text" | head -n 1 | tail -c 20)" "$status $out" \
 		"3 UNKNOWN: standard input: line *| ratio=U;90:;;0;100 accesses=U misses=U"
 done
+printf 'hits=2039\nmisses=15\n' >"$TMP/samples"
+judge -w 99.5
+like "a whole record" "$status $out" "1 WARNING: * 99.27%, below 99.5% *"
+printf 'hits=2039\nmisses=1' >"$TMP/samples" # what is left of 15
+judge -w 99.5
+like "a record that was cut" "$status $out" \
+	"3 UNKNOWN: standard input: line 2: the line has no end: it may have been cut |*"
+printf 'hits\tmisses\n9\t10\n9\t1' >"$TMP/samples"
+judge -w 50
+like "a table that was cut" "$status $out" \
+	"3 UNKNOWN: standard input: line 3: the line has no end: it may have been cut |*"
 printf 'hits\tmisses\tlost\ttier\n9\t1\t4\texact\n' >"$TMP/samples"
 judge -w 90
 is "so much lost that nobody can tell" "$status $out" "3 UNKNOWN: the ratio may be \
@@ -237,6 +248,10 @@ run "$check" -w 90 1 1
 like "done in part, and nobody knows how much" "$status $out" "3 UNKNOWN: hitratio: something else |*"
 ok "hitratio has the words that are understood" \
 	grep -q '%llu events were not counted' "$BUILD/hitratio"
+
+hitratio 'printf "hits\tmisses\n9\t1"'
+run "$check" -w 90 1 1
+like "its output was cut" "$status $out" "3 UNKNOWN: hitratio: line 2: the line has no end*"
 
 hitratio 'printf "hits\tmisses\n9\t1\nSegmentation fault\n"; sleep 60'
 run timeout 10 "$check" -w 90
