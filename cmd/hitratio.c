@@ -10,6 +10,7 @@
 #include "num.h"
 #include "opts.h"
 #include "out.h"
+#include "patient.h"
 #include "selftest.h"
 #include "status.h"
 #include "stop.h"
@@ -101,6 +102,12 @@ watch_what(struct watch *watch, const struct options *opt)
 	return opt->pid ? watch_process(watch, opt->pid) : watch_machine(watch);
 }
 
+static void
+tidy(void *meter)
+{
+	meter_tidy(meter);
+}
+
 static int
 watch_into(struct watch *watch, const struct options *opt)
 {
@@ -112,9 +119,12 @@ watch_into(struct watch *watch, const struct options *opt)
 		return out_explain(&watch->out);
 	/* only a run that goes on has counters: prom's idea of a sum */
 	watch->out.running = opt->common.format == OUT_PROM && !opt->count && !opt->command;
+	/* also while nobody reads, or what is counted would be lost */
+	patient_meanwhile(tidy, &watch->meter);
 	status = watch_what(watch, opt);
 	meter_account(&watch->meter);
 	out_close(&watch->out);
+	patient_meanwhile(NULL, NULL);
 	return status;
 }
 

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "patient.h"
+
 #define MAX_LINKS 40 /* as the kernel follows */
 
 /* Where the link PATH points, TARGET, seen from where we are. */
@@ -143,7 +145,8 @@ replace_begin(struct replace *replace)
 		fd = open_in_place(replace->path);
 	if (fd < 0)
 		return -1;
-	replace->stream = fdopen(fd, "w");
+	replace->fd = fd;
+	replace->stream = replace->temporary ? fdopen(fd, "w") : patient_stream(fd, true);
 	if (!replace->stream) {
 		remove_temporary(replace);
 		close(fd);
@@ -160,7 +163,7 @@ replace_commit(struct replace *replace)
 
 	replace->stream = NULL;
 	if (replace->temporary)
-		failed = failed || fsync(fileno(stream)) < 0;
+		failed = failed || fsync(replace->fd) < 0;
 	failed = fclose(stream) != 0 || failed;
 	if (replace->temporary)
 		failed = failed || rename(replace->temporary, replace->path) < 0;

@@ -14,6 +14,7 @@ struct replace {
 	char *path;      /* where a symbolic link points: the link itself stays */
 	char *temporary; /* NULL: none, or written in place */
 	FILE *stream;    /* NULL: not begun */
+	int fd;          /* what it writes to: that in place waits for who reads (patient.h) */
 };
 
 /* Looks PATH up; -1 with what realpath(3) says, or ENOMEM. */
