@@ -312,7 +312,7 @@ int
 main(int argc, char **argv)
 {
 	struct options given = { 0 };
-	struct opts_common common = { 0 };
+	struct opts_common common = { .timeout = NUM_UNKNOWN };
 	struct request request = { 0 };
 	struct verdict verdict = { 0 };
 	struct out out;
@@ -325,7 +325,7 @@ main(int argc, char **argv)
 	if (read_limits(&given, &verdict.thresh) < 0 ||
 	    read_window(argv + first, argc - first, &request) < 0)
 		return STATUS_UNKNOWN;
-	if (common.timeout)
+	if (common.timeout != NUM_UNKNOWN)
 		request.timeout = common.timeout;
 	request.estimate = given.estimate;
 	stop_catch(request.timeout);

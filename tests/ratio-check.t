@@ -54,6 +54,17 @@ appears() {
 	return 1
 }
 
+# what is not to end after the usual time, half a minute and the window, begins first
+mkdir "$TMP/patient" && cp "$BUILD/ratio-check" "$TMP/patient/" || exit 1
+cat >"$TMP/patient/hitratio" <<'END'
+#!/bin/sh
+sleep 31.5
+printf 'hits\tmisses\n9\t1\n'
+END
+chmod 755 "$TMP/patient/hitratio"
+"$TMP/patient/ratio-check" -t 0 -w 90 0.1 1 >"$TMP/never" &
+never=$!
+
 note "verdicts"
 
 given 12345 341
@@ -334,6 +345,10 @@ like "without standard output" "$status $(cat "$TMP/.err")" "3 *: Bad file descr
 status=0
 out=$("$check" -w 90 - <&-) || status=$?
 like "without standard input" "$status $out" "3 UNKNOWN: standard input: Bad file descriptor |*"
+
+status=0
+wait "$never" || status=$?
+like "-t 0: never" "$status $(cat "$TMP/never")" "0 OK: *(9 hits, 1 misses) |*"
 
 note "syslog"
 
