@@ -438,6 +438,52 @@ else
 	logged -w 95
 	like "a log that is stuck" "$status $err" "1 ratio-check: /dev/log: * timed out*"
 	kill "$listener"
+	rm "$TMP/dev/log"
+
+	# as syslog-ng has it, and others: each message ends with NUL
+	: >"$TMP/log"
+	perl -MSocket -e '
+		$| = 1;
+		$/ = "\0";
+		socket(my $log, AF_UNIX, SOCK_STREAM, 0) or die;
+		bind($log, pack_sockaddr_un($ARGV[0])) or die;
+		listen($log, 8) or die;
+		while (accept(my $from, $log)) {
+			while (defined(my $text = readline($from))) {
+				print chomp($text) ? "$text\n" : "cut: $text\n";
+			}
+		}
+	' "$TMP/dev/log" >"$TMP/log" &
+	listener=$!
+	on_exit "kill $listener 2>/dev/null"
+	until_true test -S "$TMP/dev/log"
+	given 713 287
+	logged -w 90
+	is "a log that is a stream" "$status $err" "1 "
+	arrives "it has the message, whole" \
+		"<12>??? ?? ??:??:?? cachecheck: page-cache hit ratio 71.30% below threshold 90%"
+	kill "$listener"
+	wait "$listener" 2>/dev/null
+	rm "$TMP/dev/log"
+
+	# which nobody accepts
+	perl -MSocket -e '
+		socket(my $log, AF_UNIX, SOCK_STREAM, 0) or die;
+		bind($log, my $name = pack_sockaddr_un($ARGV[0])) or die;
+		listen($log, 0) or die;
+		socket(my $first, AF_UNIX, SOCK_STREAM, 0) or die;
+		connect($first, $name) or die;
+		open(my $ready, ">", $ARGV[1]) or die;
+		print $ready "ready\n";
+		close $ready;
+		sleep 60;
+	' "$TMP/dev/log" "$TMP/ready2" &
+	listener=$!
+	on_exit "kill $listener 2>/dev/null"
+	appears "$TMP/ready2"
+	logged -w 95
+	like "a stream that is stuck" "$status $err" "1 ratio-check: /dev/log: * timed out*"
+	kill "$listener"
 fi
 
 done_testing
