@@ -84,7 +84,7 @@ show(struct run *run)
 	return keeper->partial ? STATUS_PART : STATUS_DONE;
 }
 
-/* What hangs at the end, or a report that nobody reads, is ended; but memory takes its time. */
+/* What hangs at the end is ended; but memory takes its time. */
 static int
 let_go(struct run *run)
 {
