@@ -202,6 +202,15 @@ note "hitratio"
 run "$check" -w 90
 like "absent" "$status $out" "3 UNKNOWN: hitratio is neither beside ratio-check nor in PATH | ratio=U;*"
 
+if unshare -m true 2>/dev/null; then
+	# shellcheck disable=SC2016 # the inner shell's
+	run unshare -m sh -c 'umount -l /proc && exec "$@"' sh "$check" -w 90
+	like "without /proc: the cause" "$status $out" \
+		"3 UNKNOWN: hitratio is not in PATH, and without /proc, which is not mounted here, *| ratio=U;*"
+else
+	skip "without /proc" "needs root and mount namespaces"
+fi
+
 # what the script says is its own business: the dollars stay as they are
 # shellcheck disable=SC2016
 hitratio 'echo "$@" >"${0%/*}/arguments"; printf "hits\tmisses\n9\t1\n9\t1\n9\t1\n9\t1\n9\t1\n"'
