@@ -67,6 +67,8 @@ parse_operands(struct options *opt, const struct opts_operands *operands)
 {
 	char **words = operands->words;
 
+	if (opts_late(words, operands->count))
+		return STATUS_UNKNOWN;
 	if (opt->self_test) {
 		if (operands->count > 1 || operands->command)
 			return opts_misuse("--self-test takes one folder at most");
@@ -257,7 +259,7 @@ main(int argc, char **argv)
 
 	if (first < 0)
 		return status;
-	operands = opts_split(argc, argv, first);
+	operands = opts_split(argc, argv, first, &opt.common);
 	status = parse_operands(&opt, &operands);
 	if (status == STATUS_DONE)
 		status = check_options(&opt);

@@ -217,7 +217,7 @@ main(int argc, char **argv)
 
 	if (first < 0)
 		return status;
-	operands = opts_split(argc, argv, first);
+	operands = opts_split(argc, argv, first, &opt.common);
 	status = check(&opt, &operands);
 	if (status != STATUS_DONE)
 		return status;

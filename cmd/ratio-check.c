@@ -334,7 +334,8 @@ main(int argc, char **argv)
 	    argc, argv, &status);
 	if (first < 0)
 		return status;
-	if (read_limits(&given, &verdict.thresh) < 0 ||
+	if (opts_late(argv + first, (size_t)(argc - first)) ||
+	    read_limits(&given, &verdict.thresh) < 0 ||
 	    read_window(argv + first, argc - first, &request) < 0)
 		return STATUS_UNKNOWN;
 	if (common.timeout != NUM_UNKNOWN)
