@@ -19,8 +19,7 @@
 #include "stop.h"
 #include "survey.h"
 
-#define OUTPUT_BUFFER 65536
-#define DEEPEST       4096 /* folders that --depth can tell apart */
+#define DEEPEST 4096 /* folders that --depth can tell apart */
 
 struct options {
 	struct select select;
@@ -233,7 +232,6 @@ run(struct state *state)
 int
 main(int argc, char **argv)
 {
-	static char buffer[OUTPUT_BUFFER];
 	static struct state state;
 	struct options *options = &state.options;
 	struct opts_group groups[] = { { select_options, &options->select },
@@ -247,8 +245,6 @@ main(int argc, char **argv)
 	status = choose(&state, argv + first, (size_t)(argc - first));
 	if (status != STATUS_DONE)
 		return status;
-	if (!isatty(STDOUT_FILENO))
-		setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
 	stop_catch(options->common.timeout);
 	return run(&state);
 }

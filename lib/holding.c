@@ -164,7 +164,7 @@ holding_report(struct holding *holding, uint64_t patience)
 	if (errno != EAGAIN)
 		return bulletin_explain(&holding->bulletin);
 	diag_error("%s: nobody reads the report", bulletin_name(&holding->bulletin));
-	return STATUS_FAILED;
+	return stop_status(STATUS_FAILED);
 }
 
 void

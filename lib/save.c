@@ -63,7 +63,7 @@ is_itself(const struct save *save, const struct stat *file)
 {
 	struct stat status;
 
-	return fstat(fileno(save->writer.to.stream), &status) == 0 && is_same(&status, file);
+	return fstat(save->writer.to.fd, &status) == 0 && is_same(&status, file);
 }
 
 /* Not so where it was deleted, or named by who sees other mounts. */
