@@ -37,6 +37,7 @@ enum {
 	F_MISSES,
 	F_THRESHOLD_WARN,
 	F_THRESHOLD_CRIT,
+	F_BASELINE,
 	F_MESSAGE,
 	F_ESTIMATE,
 	FIELDS
@@ -55,6 +56,8 @@ static const struct out_field fields[FIELDS] = {
 	    "a ratio below it is a WARNING" },
 	[F_THRESHOLD_CRIT] = { "threshold_crit", OUT_PERCENT, "check_threshold_crit_ratio", false,
 	    "a ratio below it is CRITICAL" },
+	[F_BASELINE] = { "baseline", OUT_PERCENT, "check_baseline_ratio", false,
+	    "the usual ratio (not known yet)" },
 	[F_MESSAGE] = { "message", OUT_STRING, NULL, false, "the verdict in words" },
 	[F_ESTIMATE] = { "estimate", OUT_COUNT, "check_estimate", false,
 	    "1 where the figures are an estimate, 0 where they were counted" },

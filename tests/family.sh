@@ -51,7 +51,7 @@ fields() {
 			limit_bytes state
 		;;
 	ratio-check)
-		echo status ratio accesses misses threshold_warn threshold_crit message
+		echo status ratio accesses misses threshold_warn threshold_crit baseline message
 		;;
 	esac
 }

@@ -162,10 +162,11 @@ accesses=10
 misses=1
 threshold_warn=95.00
 threshold_crit=
+baseline=
 message='page-cache hit ratio 90.00%, below 95% (9 hits, 1 misses)'
 estimate=0"
 judge -w 95 -f json
-is "json" "$out" '{"status":"WARNING","ratio":90.00,"accesses":10,"misses":1,"threshold_warn":95.00,"threshold_crit":null,"message":"page-cache hit ratio 90.00%, below 95% (9 hits, 1 misses)","estimate":0}'
+is "json" "$out" '{"status":"WARNING","ratio":90.00,"accesses":10,"misses":1,"threshold_warn":95.00,"threshold_crit":null,"baseline":null,"message":"page-cache hit ratio 90.00%, below 95% (9 hits, 1 misses)","estimate":0}'
 judge -w 95 -f prom
 is "prom" "$(echo "$out" | grep -v '^#')" "hotset_check_status 1
 hotset_check_ratio 0.900000
