@@ -17,7 +17,8 @@ struct job {
 	const struct preload_hooks *hooks;
 	struct preload *result;
 	struct fetch fetch;
-	uint64_t proven; /* bytes that mincore saw right after they were read */
+	uint64_t missing; /* bytes, before it all */
+	uint64_t proven;  /* bytes that mincore saw right after they were read */
 };
 
 static uint64_t
@@ -45,9 +46,11 @@ fits(const struct job *job, uint64_t bytes)
 	return !job->hooks->fits || job->hooks->fits(bytes, job->hooks->argument);
 }
 
+/* What is read a second time, or was in memory before and is read once more, does not count. */
 static void
 count(const struct job *job, uint64_t bytes)
 {
+	bytes = num_least(bytes, job->missing - job->result->read);
 	job->result->read += bytes;
 	if (job->hooks->asked)
 		job->hooks->asked(bytes, job->hooks->argument);
@@ -291,7 +294,7 @@ preload_range(int fd, const struct stat *status, uint64_t offset, uint64_t lengt
 	if (length == 0)
 		return;
 	partly = measure_before(&job, offset, length);
-	missing = length - result->already;
+	missing = job.missing = length - result->already;
 	if (missing && !admits(&job, offset, length, missing)) {
 		result->skipped = missing;
 		result->resident = result->already;
@@ -308,6 +311,7 @@ preload_rest(int fd, const struct stat *status, const struct preload_hooks *hook
 {
 	struct job job = { .fd = fd, .status = status, .hooks = hooks, .result = result };
 
+	job.missing = (uint64_t)status->st_size;
 	load(&job, 0, (uint64_t)status->st_size, true);
 	finish(&job, 0, (uint64_t)status->st_size);
 }
