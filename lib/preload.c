@@ -316,6 +316,24 @@ preload_rest(int fd, const struct stat *status, const struct preload_hooks *hook
 	finish(&job, 0, (uint64_t)status->st_size);
 }
 
+bool
+preload_recount(int fd, const struct stat *status, uint64_t offset, uint64_t length,
+    uint64_t *bytes, struct residency *seen)
+{
+	const struct job job = { .fd = fd, .status = status };
+
+	*bytes = 0;
+	residency_query(fd, status, offset, length, seen);
+	if (seen->method == RESIDENCY_UNKNOWN)
+		return false;
+	if (seen->resident >= seen->pages)
+		*bytes = length;
+	else if (seen->resident > 0 && !count_coming(&job, offset, length, bytes, seen))
+		return false;
+	/* cachestat counts pages behind the end, where they are huge ones of tmpfs */
+	return *bytes <= length || count_in(&job, offset, length, bytes, seen);
+}
+
 void
 preload_look(int fd, const struct stat *status, uint64_t offset, uint64_t length,
     const struct preload_hooks *hooks, struct preload *result)
