@@ -200,7 +200,9 @@ report(const struct each_file *file, void *argument)
 		diag_detail("%s: parts that were asked for lie behind its end", file->path);
 	if (load->source && load->source->count)
 		told = !load->source->count(file, &single, load->self);
-	if (file->error && !told) {
+	if (file->error == EINTR && stop_asked()) {
+		diag_note("%s: not measured after the stop", file->path);
+	} else if (file->error && !told) {
 		diag_error("%s: %s", file->path, each_error(file));
 		worsen(load, STATUS_PART);
 	}

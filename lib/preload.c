@@ -19,6 +19,7 @@ struct job {
 	struct fetch fetch;
 	uint64_t missing; /* bytes, before it all */
 	uint64_t proven;  /* bytes that mincore saw right after they were read */
+	bool counted;     /* cachestat tells of the file */
 };
 
 static uint64_t
@@ -171,27 +172,6 @@ behind_end(const struct job *job, uint64_t offset, uint64_t length)
 	return num_least(less(offset + length, (uint64_t)now.st_size), length);
 }
 
-/* What is in afterwards; false where that cannot be known. */
-static bool
-measure(const struct job *job, uint64_t offset, uint64_t length)
-{
-	struct preload *result = job->result;
-	struct residency proof;
-
-	if (is_all_in(job, offset, length, &proof))
-		result->resident = length;
-	else
-		count_in(job, offset, length, &result->resident, &proof);
-	if (note_unknown(result, &proof))
-		return false;
-	result->holes = result->cut = 0;
-	if (result->resident < length) {
-		result->cut = behind_end(job, offset, length);
-		result->holes = holes_sum(job->fd, offset, length - result->cut);
-	}
-	return true;
-}
-
 /* As count_in, by residency_query: with what is on its way. The pages at either end are asked
  * for by themselves, as they may lie in the range in part only. */
 static bool
@@ -213,15 +193,53 @@ count_coming(const struct job *job, uint64_t offset, uint64_t length, uint64_t *
 	return true;
 }
 
+/* After a stop, of what there is too much of to look at all: what was seen piece by piece, as far
+ * as it is there still. */
+static void
+count_proven(const struct job *job, uint64_t offset, uint64_t length, struct residency *proof)
+{
+	struct preload *result = job->result;
+	struct residency now;
+	uint64_t coming;
+
+	result->resident = result->already + job->proven;
+	if (job->counted && count_coming(job, offset, length, &coming, &now))
+		result->resident = num_least(result->resident, coming);
+	proof->method = RESIDENCY_MINCORE;
+	proof->why = RESIDENCY_KNOWN;
+}
+
+/* What is in afterwards; false where that cannot be known. */
+static bool
+measure(const struct job *job, uint64_t offset, uint64_t length)
+{
+	struct preload *result = job->result;
+	struct residency proof;
+
+	if (is_all_in(job, offset, length, &proof))
+		result->resident = length;
+	else if (!count_in(job, offset, length, &result->resident, &proof) && proof.error == EINTR)
+		count_proven(job, offset, length, &proof);
+	if (note_unknown(result, &proof))
+		return false;
+	result->holes = result->cut = 0;
+	if (result->resident < length) {
+		result->cut = behind_end(job, offset, length);
+		result->holes = holes_sum(job->fd, offset, length - result->cut);
+	}
+	return true;
+}
+
 /* What is in before, or on its way; whether gaps will show what is not. */
 static bool
-measure_before(const struct job *job, uint64_t offset, uint64_t length)
+measure_before(struct job *job, uint64_t offset, uint64_t length)
 {
 	struct preload *result = job->result;
 	struct residency before, proof;
 	bool few;
 
 	residency_query(job->fd, job->status, offset, length, &before);
+	job->counted = before.method == RESIDENCY_CACHESTAT;
 	if (note_unknown(result, &before) || before.resident == 0)
 		return false;
 	if (before.resident >= before.pages) {

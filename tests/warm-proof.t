@@ -144,4 +144,27 @@ is "a link" "$(value resident_bytes) $(value failed_files) $status" "$((4 << 20)
 run "$warm" --dry-run -f kv --min=0 set
 is "a dry run looks once" "$status" 0
 
+### A stop in the middle of a large file
+
+truncate -s 200G sparse
+# stopped PAGES: with so many in memory before; what is there then, mincore sees
+stopped() {
+	for try in 1 2 3 4 5; do
+		"$pages" --evict sparse
+		[ "$1" -eq 0 ] || "$pages" --warm sparse 0 $(($1 * page))
+		in_cgroup 64M "$warm" -f kv -t 1 --budget=400G sparse
+		there=$("$resident" -f kv sparse | sed -n 's/^resident_bytes=//p')
+		[ "$(value resident_bytes)" != "$there" ] || break
+	done
+	is "$1 pages before: what was read is told ($try tries)" \
+		"$(value size_bytes) $(value already_bytes) $(value failed_files) $status:$err" \
+		"$((200 << 30)) $(($1 * page)) 0 1:warm: not done within the time allowed (--timeout)"
+	is "$1 pages before: and what of it is there" "$(value resident_bytes)" "$there"
+	ok "$1 pages before: which is some" [ "$there" -gt 0 ]
+}
+stopped 0
+ok "some was read" [ "$(value read_bytes)" -ge "$there" ]
+stopped 100
+rm sparse
+
 done_testing
