@@ -161,6 +161,8 @@ pool_stopping(const struct pool *pool)
 	return atomic_load_explicit(&pool->stopping, memory_order_relaxed);
 }
 
+/* Without one worker and the producer it cannot be done; fewer workers than were asked for will
+ * do, where there is a limit. */
 static int
 start_threads(struct pool *pool)
 {
@@ -173,14 +175,16 @@ start_threads(struct pool *pool)
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 	pthread_mutex_lock(&pool->lock);
 	error = pthread_create(&thread, &attributes, worker, pool);
-	for (pool->threads = !error; pool->threads && pool->threads < pool->workers;
-	     pool->threads++)
-		if (pthread_create(&thread, &attributes, worker, pool) != 0)
-			break; /* fewer will do */
+	pool->threads = !error;
 	if (!error)
 		error = pthread_create(&thread, &attributes, producer, pool);
 	pool->threads += !error;
-	pool->closed = error != 0;
+	for (unsigned i = 1; i < pool->workers && !error; i++) {
+		if (pthread_create(&thread, &attributes, worker, pool) != 0)
+			break;
+		pool->threads++;
+	}
+	pool->closed |= error != 0;
 	pthread_cond_broadcast(&pool->work);
 	pthread_mutex_unlock(&pool->lock);
 	pthread_attr_destroy(&attributes);
