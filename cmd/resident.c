@@ -6,6 +6,7 @@
 
 #include "diag.h"
 #include "diff.h"
+#include "fd.h"
 #include "inventory.h"
 #include "missing.h"
 #include "num.h"
@@ -250,5 +251,6 @@ main(int argc, char **argv)
 	if (!isatty(STDOUT_FILENO))
 		setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
 	stop_catch(options->common.timeout);
+	fd_raise_limit();
 	return run(&state);
 }

@@ -444,7 +444,7 @@ load_run(struct load *load)
 	result = each_run(&each, load->report.operands, load->report.count);
 	progress_clear(&load->report.progress);
 	if (result < 0) {
-		diag_file(load->report.list ? load->report.list : "cannot start", errno);
+		each_explain(&each, errno);
 		return STATUS_FAILED;
 	}
 	status = finish(load);
