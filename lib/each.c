@@ -14,6 +14,9 @@
 #define MIN_BATCHES 16
 #define LOOK        100 /* between looks at a stop, in ms */
 
+/* Of a line of a list: an errno that no file system has. */
+#define HOLDS_NUL ENOMSG
+
 static void
 submit(struct each_run *run)
 {
@@ -156,7 +159,7 @@ walk_list(struct each_run *run)
 			walk_operand(&run->walk, entry.path);
 		else if (errno != EAGAIN)
 			add_failure(run, *entry.path ? entry.path : run->each.select->files_from,
-			    errno);
+			    errno == EINVAL ? HOLDS_NUL : errno);
 		else if (!refill(run))
 			break;
 	}
@@ -398,6 +401,8 @@ each_error(const struct each_file *file)
 		return "too many open files on this machine: raise fs.file-max (sysctl)";
 	case ESPIPE:
 		return "not a file, folder or block device";
+	case HOLDS_NUL:
+		return "the list holds NUL: -0 (--null) reads such";
 	case ERANGE:
 		return "a range of it ends beyond 2^64 bytes";
 	case ENOENT:

@@ -184,6 +184,32 @@ reach(struct load *load, size_t operand)
 		load->reached = operand + 1;
 }
 
+/* What keeps one file from being measured keeps all. */
+static bool
+is_forbidden(const struct preload *preload)
+{
+	return !preload->error && (preload->unmeasured == EPERM || preload->unmeasured == ENOSYS);
+}
+
+static void
+explain_file(struct load *load, const struct each_file *file)
+{
+	const struct tally_file *result = file->result;
+
+	if (file->error == EINTR && stop_asked()) {
+		diag_note("%s: not measured after the stop", file->path);
+		return;
+	}
+	worsen(load, STATUS_PART);
+	if (!is_forbidden(&result->preload))
+		diag_error("%s: %s", file->path, each_error(file));
+	else if (!load->forbidden)
+		diag_error("%s: mincore(2) is forbidden here (seccomp), so that this and maybe "
+			   "more files cannot be measured: allow it (SystemCallFilter=mincore)",
+		    file->path);
+	load->forbidden |= is_forbidden(&result->preload);
+}
+
 /* In order, in the main thread. */
 static void
 report(const struct each_file *file, void *argument)
@@ -200,12 +226,8 @@ report(const struct each_file *file, void *argument)
 		diag_detail("%s: parts that were asked for lie behind its end", file->path);
 	if (load->source && load->source->count)
 		told = !load->source->count(file, &single, load->self);
-	if (file->error == EINTR && stop_asked()) {
-		diag_note("%s: not measured after the stop", file->path);
-	} else if (file->error && !told) {
-		diag_error("%s: %s", file->path, each_error(file));
-		worsen(load, STATUS_PART);
-	}
+	if (file->error && !told)
+		explain_file(load, file);
 	if (single.outcome.resident && !load->dry_run)
 		recheck_note(&load->recheck, file, single.outcome.resident);
 	tally_add(&load->each[file->operand], &single);

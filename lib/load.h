@@ -47,6 +47,7 @@ struct load {
 	size_t reached;          /* operands, of which some file, or the end, has come */
 	struct recheck recheck;
 	uint64_t start; /* stop_now */
+	bool forbidden; /* mincore, which was said */
 	int looked;     /* what recheck_run has returned */
 	uint64_t away;  /* bytes that were in memory, and are not in the end */
 	bool worked;    /* some operand did */

@@ -73,4 +73,23 @@ done
 run sh -c 'ulimit -S -n 10; exec "$@"' sh "$warm" -f kv -j 128 --min=0 many
 is "a soft limit is raised" "$(value files) $(value failed_files) $status" "600 0 0"
 
+### A sandbox
+
+for name in a b c; do file large-$name 300; done
+run "$enosys" mincore=EPERM -- "$warm" -f kv -j 1 large-a large-b large-c
+is "without mincore none of these can be measured" \
+	"$(value failed_files 1) $(value failed_files 2) $(value failed_files 3) $status" "1 1 1 1"
+is "which is said once" "$err" "warm: large-a: mincore(2) is forbidden here (seccomp), so that this \
+and maybe more files cannot be measured: allow it (SystemCallFilter=mincore)"
+
+### A list in the other form
+
+for count in 1 600; do
+	run sh -c "find many -name file -print0 | sort -z | head -zn $count | '$warm' -f kv -T -"
+	is "a list of $count names with NUL" "$status:$err" \
+		"2:warm: many/1/file: the list holds NUL: -0 (--null) reads such"
+done
+run sh -c "find many -name file -print0 | '$warm' -f kv -0 -T -"
+is "-0 reads it" "$(value files) $status" "600 0"
+
 done_testing
