@@ -70,6 +70,7 @@ like "of the last nothing has left" "$wanted" "*
 set/16 4194304"
 ok "and of the first some" [ "$(seen set/01)" -lt 4194304 ]
 for name in set/*; do echo "$name"; done >list
+# shellcheck disable=SC2016 # the inner shell's
 ends "a list on standard input" 32M sh -c 'exec "$0" -f kv --budget=400M -T - <list' "$warm"
 for name in set/*; do printf '0:%d\t%s\n' $((2 << 20)) "$name"; done >ranges
 freeze
@@ -92,6 +93,7 @@ ends "--log" 32M "$warm" -f kv --budget=400M --log=log --root=set
 
 ### A neighbour
 
+# shellcheck disable=SC2016 # the inner shell's
 # beside it, once some has come, somebody reads twice what else there is room for
 ends "a neighbour in the same cgroup" 80M sh -c \
 	'(sleep 1; cat neighbour neighbour >/dev/null) & "$0" -f kv --rate=24M --budget=70M set; status=$?
@@ -129,7 +131,7 @@ like "and it is said" "$err" "*warm: * ($((21 * page)) bytes) are not there any 
 name=$(printf '%0200d' 0)
 (
 	cd set && i=0
-	while [ $i -lt 30 ]; do
+	while [ "$i" -lt 30 ]; do
 		mkdir "$name" && cd -P "$name" || exit 1
 		i=$((i + 1))
 	done
@@ -143,6 +145,18 @@ run "$warm" -f kv link
 is "a link" "$(value resident_bytes) $(value failed_files) $status" "$((4 << 20)) 0 0"
 run "$warm" --dry-run -f kv --min=0 set
 is "a dry run looks once" "$status" 0
+
+### What is given several times is read for the first
+
+wrong=0
+for i in 1 2 3 4 5 6 7 8 9 10; do
+	"$pages" --evict few/d
+	"$pages" --evict set/16
+	run "$warm" -f tsv -j 4 few/d set/16 set/16 ./set/16 few/d
+	printf '%s\n' "$out" | awk -F '\t' 'NR > 1 && $5 != $12 { wrong = 1 } END { exit wrong }' ||
+		wrong=$((wrong + 1))
+done
+is "READ is what was MISSING" "$wrong" 0 || note "$out"
 
 ### A stop in the middle of a large file
 
