@@ -6,6 +6,7 @@
 
 #include "diag.h"
 #include "diff.h"
+#include "fd.h"
 #include "inventory.h"
 #include "missing.h"
 #include "num.h"
@@ -246,5 +247,6 @@ main(int argc, char **argv)
 	if (status != STATUS_DONE)
 		return status;
 	stop_catch(options->common.timeout);
+	fd_raise_limit();
 	return run(&state);
 }

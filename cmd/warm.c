@@ -8,6 +8,7 @@
 #include "budget.h"
 #include "diag.h"
 #include "eviction.h"
+#include "fd.h"
 #include "load.h"
 #include "num.h"
 #include "opts.h"
@@ -319,6 +320,7 @@ main(int argc, char **argv)
 	if (status != STATUS_DONE)
 		return status;
 	stop_catch(opt->common.timeout);
+	fd_raise_limit();
 	if (opt->evict)
 		return evict(&state);
 	status = begin(&state);

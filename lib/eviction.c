@@ -240,7 +240,7 @@ eviction_run(struct eviction *eviction)
 	result = each_run(&each, eviction->report.operands, eviction->report.count);
 	progress_clear(&eviction->report.progress);
 	if (result < 0) {
-		diag_file(eviction->report.list ? eviction->report.list : "cannot start", errno);
+		each_explain(&each, errno);
 		return STATUS_FAILED;
 	}
 	if (result == 0) /* else a thread may be at work still */

@@ -97,7 +97,7 @@ list_next(struct list *list, const char **name)
 		*name = at;
 		if (overlong) {
 			at[list->limit - 1] = '\0';
-			return fail(ENAMETOOLONG);
+			return fail(strlen(at) < list->limit - 1 ? EINVAL : ENAMETOOLONG);
 		}
 		if (strlen(at) < (size_t)(end - at))
 			return fail(EINVAL);

@@ -25,8 +25,8 @@ int list_open(struct list *list, const char *name, bool nul);
 /*
  * The next name into *NAME, valid until the next call. Returns 1, 0 at the end, -1
  * with errno: EAGAIN where more must be read (list_fill), EINVAL for a line that
- * holds NUL (*NAME is what stands before it), ENAMETOOLONG for one that is too
- * long (*NAME is how it begins).
+ * holds NUL (*NAME is what stands before it), however long, ENAMETOOLONG for another
+ * that is too long (*NAME is how it begins).
  */
 int list_next(struct list *list, const char **name);
 

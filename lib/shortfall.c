@@ -54,8 +54,8 @@ explain_cut(const struct load *load)
 {
 	unsigned long long cut = load->all.cut;
 
-	diag_error("%s (%llu bytes) are not there any more: files became shorter while they were "
-		   "read",
+	diag_error("%s (%llu bytes) are not there any more: files became shorter, or were replaced "
+		   "or removed",
 	    BYTES(cut), cut);
 	return STATUS_PART;
 }
@@ -68,15 +68,17 @@ explain_missing(const struct load *load, enum status status)
 	/* of what is missing */
 	uint64_t known = load->all.skipped + load->all.holes + load->all.cut;
 
-	if (missing <= known || load->all.outcome.failed || stop_asked() || load->dry_run)
+	missing = missing > known ? missing - known : 0;
+	if (load->all.outcome.failed) /* and may have been read in part */
+		missing = load->away;
+	if (missing == 0 || stop_asked() || load->dry_run)
 		return STATUS_DONE;
-	missing -= known;
 	if (load->min >= 0 && status == STATUS_DONE) {
 		diag_note("%s did not stay in memory", BYTES(missing));
 		return STATUS_DONE;
 	}
 	diag_error("%s (%llu bytes) did not stay in memory: something else needs it, or the "
-		   "budget is more than a limit",
+		   "budget is more than a limit; -v names the files",
 	    BYTES(missing), (unsigned long long)missing);
 	return STATUS_PART;
 }

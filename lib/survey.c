@@ -193,7 +193,7 @@ survey_run(struct survey *survey)
 	};
 
 	if (each_run(&each, to->operands, to->count) < 0) {
-		diag_file(to->list ? to->list : "cannot start", errno);
+		each_explain(&each, errno);
 		return STATUS_FAILED;
 	}
 	return finish(survey);

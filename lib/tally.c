@@ -27,7 +27,7 @@ static const struct out_field fields[FIELDS] = {
 	[F_READ] = { "read_bytes", OUT_BYTES, "warm_read_bytes", false,
 	    "of these, read because they were missing" },
 	[F_RESIDENT] = { "resident_bytes", OUT_BYTES, "warm_resident_bytes", false,
-	    "of these, in memory afterwards, as measured" },
+	    "of these, in memory at the end, as measured" },
 	[F_RATIO] = { "ratio", OUT_PERCENT, "warm_resident_ratio", false,
 	    "resident_bytes / size_bytes; none without bytes" },
 	[F_SKIPPED] = { "skipped_bytes", OUT_BYTES, "warm_skipped_bytes", false,
