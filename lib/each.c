@@ -364,6 +364,8 @@ each_error(const struct each_file *file)
 		return "too many open files on this machine: raise fs.file-max (sysctl)";
 	case ESPIPE:
 		return "not a file, folder or block device";
+	case LIST_CUT:
+		return "the list ends here, with no NUL behind this name: it may be cut off";
 	case ERANGE:
 		return "a range of it ends beyond 2^64 bytes";
 	case ENOENT:

@@ -133,8 +133,13 @@ counts "a list: empty lines, no newline at its end" "2 5/8 0 0 cachestat 0" r -T
 counts "a list on standard input" "2 5/8 0 0 cachestat 0" r -T - <list
 name=$(printf 'new\nline')
 file "$name" 1
-list 'tree/a\0\0new\nline'
+list 'tree/a\0\0new\nline\0'
 counts "a list with NUL" "2 4/5 0 0 cachestat 0" r -0 -T list
+list 'tree/a\0tree/b'
+counts "a last name without NUL is not looked at" "1 4/4 0 1 cachestat 1" r -0 -T list
+like "it is said" "$err" "resident: tree/b: the list ends here, with no NUL *"
+list 'tree/a\ntree/b\n'
+counts "a list of lines, with -0" " /    2" r -0 -T list
 list 'tree/a\0b\ntree/b\n'
 counts "NUL in a list of lines" "1 1/4 0 1 cachestat 1" r -T list
 counts "a list and operands" "1 1/4 0 1 cachestat 1" r --files-from=list
