@@ -100,7 +100,7 @@ explain_unknown(const char *name, const struct footprint *sum)
 		    name, (unsigned long long)sum->forbidden, (unsigned long long)sum->files);
 	if (sum->elsewhere)
 		diag_error("%s: %llu of %llu files are not kept in the page cache (huge pages, "
-			   "DAX, ZFS): their residency is unknown",
+			   "DAX, ZFS, sysfs): their residency is unknown",
 		    name, (unsigned long long)sum->elsewhere, (unsigned long long)sum->files);
 }
 

@@ -413,22 +413,25 @@ else
 	skip "tmpfs" "$(cat mount.err)"
 fi
 
-# disk TYPE: a file system of its own in disk.TYPE/, with one file; false where that
-# cannot be
+# disk TYPE [OPTION...]: a file system of its own in disk.TYPE/, made with these options, with one
+# file; false where that cannot be
 disk() {
-	command -v "mkfs.$1" >/dev/null || {
-		skip "$1" "needs mkfs.$1"
+	disk_type=$1
+	shift
+	command -v "mkfs.$disk_type" >/dev/null || {
+		skip "$disk_type" "needs mkfs.$disk_type"
 		return 1
 	}
-	truncate -s 320M "$1.img"
-	if ! "mkfs.$1" -q "$1.img" >mkfs.out 2>&1 || ! mounted "disk.$1" -o loop "$1.img"; then
-		skip "$1" "$(cat mkfs.out mount.err)"
+	truncate -s 320M "$disk_type.img"
+	if ! "mkfs.$disk_type" -q "$@" "$disk_type.img" >mkfs.out 2>&1 ||
+		! mounted "disk.$disk_type" -o loop "$disk_type.img"; then
+		skip "$disk_type" "$(cat mkfs.out mount.err)"
 		return 1
 	fi
-	file "disk.$1/file" 16 7
-	warm "disk.$1/file" 5 5 17
-	counts "$1" "1 5/17 0 0 cachestat 0" r "disk.$1/file"
-	counts "$1 by mincore" "1 5/17 0 0 mincore 0" "$enosys" cachestat -- "$resident" -f kv "disk.$1/file"
+	file "disk.$disk_type/file" 16 7
+	warm "disk.$disk_type/file" 5 5 17
+	counts "$disk_type" "1 5/17 0 0 cachestat 0" r "disk.$disk_type/file"
+	counts "$disk_type by mincore" "1 5/17 0 0 mincore 0" "$enosys" cachestat -- "$resident" -f kv "disk.$disk_type/file"
 }
 
 disk xfs
@@ -437,7 +440,7 @@ if disk btrfs; then
 	counts "btrfs: subvolumes are entered" "2 5/20 0 0 cachestat 0" r disk.btrfs
 	counts "btrfs: not with -x" "1 5/17 0 0 cachestat 0" r -x disk.btrfs
 fi
-if disk ext4; then
+if disk ext4 -b "$page"; then # blocks of 1k are for resident-blocks.t
 	mkdir disk.ext4/mnt
 	rmdir disk.ext4/lost+found
 	if mount --bind tree disk.ext4/mnt; then
