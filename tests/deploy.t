@@ -213,8 +213,18 @@ again
 mkdir releases/empty
 deploy releases/empty current
 is "an empty release" "$(outcome)" "$nothing"
-deploy --min=0 --keep-old releases/empty current
-is "is taken with --min=0" "$status $(readlink current)" "0 releases/empty"
+like "it is said" "$err" "*there are no files in $site/releases/empty, or only empty ones *; not switched"
+: >releases/empty/file
+deploy releases/empty current
+is "a release of an empty file" "$(outcome)" "$nothing"
+deploy --include='no such' releases/2 current
+is "an --include that matches nothing" "$(outcome)" "$nothing"
+for min in 0 0% 0.0; do
+	again
+	mkdir releases/empty
+	deploy --min=$min --keep-old releases/empty current
+	is "is taken with --min=$min" "$status $(readlink current)" "0 releases/empty"
+done
 for wrong in nosuch releases/1/a; do
 	again
 	deploy $wrong current

@@ -139,7 +139,18 @@ min 0 --min 50 tree/d
 min 2 --min 50.01 tree/d
 like "it says which, and how far" "$err" "resident: tree/d: 50.00% is in memory, --min asks for 50.01%"
 min 2 --min 60 tree/a tree/d
-min 0 --min 100 tree/empty
+mkdir void
+min 0 --min 0 tree/empty
+min 3 --min 1 tree/empty
+like "nothing may be a mistake" "$err" \
+	"resident: tree/empty: there is not a byte of which 1% could be in memory"
+min 3 --min 100 tree/a void
+like "no files" "$err" "resident: void: there is not a byte *"
+min 0 --min 0% void
+min 3 --min 1 --include='no such' tree
+min 3 --min 1 -p 1G tree/a
+min 3 --min 1 -T /dev/null
+min 3 --min 1 -T /dev/null tree/a
 min 2 --min 1 nowhere
 min 3 --min 1 tree/a nowhere
 min 2 --min 100 tree/c nowhere

@@ -225,11 +225,18 @@ warm_release() {
 	0) ;;
 	1) check_partly ;;
 	2) refuse_cold ;;
-	3) refuse 3 "warm cannot tell what is in memory, or was called wrongly: see its message above" ;;
+	3)
+		check_any
+		refuse 3 "warm cannot tell what is in memory, or was called wrongly: see its message above"
+		;;
 	*) refuse 2 "warm ended with status $status" ;;
 	esac
-	[ "$(field files)" != 0 ] || [ "${min%\%}" = 0 ] ||
-		refuse 2 "there are no files in $release (--min=0 switches even so)"
+}
+
+# Nothing is not warm.
+check_any() {
+	[ -s "$work/report" ] && [ "$(field size_bytes):$(field failed_files)" = 0:0 ] || return 0
+	refuse 2 "there are no files in $release, or only empty ones (--min=0 switches even so)"
 }
 
 # Where warm has not come to its end, what it has seen is not the whole release.
