@@ -52,7 +52,7 @@ report_open(struct report *report, const struct opts_common *common, const char 
 		report->out.from = report->columns.from;
 	progress_begin(&report->progress, 0, common->quiet);
 	report->progress.what = "files";
-	return save ? save_begin(&report->save, save) : STATUS_DONE;
+	return save ? save_begin(&report->save, save, &report->out) : STATUS_DONE;
 }
 
 const char *
