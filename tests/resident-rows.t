@@ -117,6 +117,20 @@ is "--columns: json" "$out" '{"path":"tree/d","dirty_bytes":0}'
 run "$resident" -f prom --columns=path,size tree/d
 is "--columns: prom" "$(printf '%s\n' "$out" | grep -v '^#')" \
 	"hotset_resident_size_bytes{path=\"tree/d\"} $((2 * page))"
+run "$resident" -f prom --columns=size tree/d tree/a
+is "--columns: prom has the label in any case" "$(printf '%s\n' "$out" | grep -v '^#')" \
+	"hotset_resident_size_bytes{path=\"tree/d\"} $((2 * page))
+hotset_resident_size_bytes{path=\"tree/a\"} $(stat -c %s tree/a)"
+if command -v promtool >/dev/null; then
+	ok "--columns: prom: promtool has nothing against it" promtool check metrics <"$TMP/.out"
+else
+	skip "promtool check metrics" "needs promtool"
+fi
+for format in text json prom; do
+	run "$resident" -f $format --columns=path,size,size_bytes tree/d
+	is "--columns: twice the same, in $format" "$status:$out:$err" \
+		"3::resident: --columns: size_bytes is given twice (see resident --help)"
+done
 run "$resident" -f prom --rows=1 tree
 is "prom has the rows that were asked for" \
 	"$(printf '%s\n' "$out" | grep -c '^hotset_resident_files{')" 2
