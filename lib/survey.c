@@ -118,10 +118,11 @@ static void
 finish_operand(struct survey *survey, size_t operand)
 {
 	const char *name = report_operand(survey->report, operand);
-	bool worked = survey->current.files || !survey->current.errors;
+	bool worked;
 
 	progress_clear(&survey->report->progress);
 	add_hidden(survey, operand);
+	worked = survey->current.files || !survey->current.errors;
 	survey->worked |= worked;
 	if (survey->view->operand)
 		survey->view->operand(name, worked ? &survey->current : NULL, survey->self);
