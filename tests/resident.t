@@ -236,6 +236,15 @@ for signal in HUP:129 TERM:143 INT:130; do
 	is "SIG${signal%:*}: the old report alone is left" \
 		"$status $(cd reports && grep . ./*)" "${signal#*:} old"
 done
+mkdir long
+for length in 248 249 255; do
+	name=long/$(printf "%0${length}d" 1)
+	run "$resident" -f kv -o "$name" --save="${name%1}2" tree
+	is "-o and --save with a name of $length bytes" \
+		"$status:$err:$(sed 1q "$name"):$(sed 1q "${name%1}2")" "0::path=tree:hotset snapshot 1"
+done
+is "nothing else is left there" "$(find long -type f | wc -l)" 6
+rm -r long
 (trap '' HUP && exec "$resident" -f kv -T fifo) >hup.out 2>&1 &
 reader=$!
 exec 8>fifo
