@@ -81,7 +81,9 @@ show(struct run *run)
 	if (!preflight->fits)
 		return STATUS_FAILED;
 	diag_note("%s", preflight->words);
-	return keeper->partial ? STATUS_PART : STATUS_DONE;
+	if (preflight->shortage)
+		diag_error("%s", preflight->shortage);
+	return keeper->partial || preflight->shortage ? STATUS_PART : STATUS_DONE;
 }
 
 /* What hangs at the end is ended; but memory takes its time. */

@@ -186,8 +186,10 @@ choose_rows(struct state *state)
 	struct report *report = &state->report;
 	struct survey *survey = &state->survey;
 	bool deep = options->depth != NUM_UNKNOWN;
-	int status = report_choose(report, &options->choice, survey->view->table,
-	    survey->view->most);
+	int status;
+
+	state->options.choice.labels = options->common.format == OUT_PROM;
+	status = report_choose(report, &options->choice, survey->view->table, survey->view->most);
 
 	/* in prom a label a file is too many */
 	report->each_file = options->common.verbose > 0 && options->common.format != OUT_PROM;

@@ -14,8 +14,8 @@
 #define MIN_BATCHES 16
 #define LOOK        100 /* between looks at a stop, in ms */
 
-/* Of a line of a list: an errno that no file system has. */
-#define HOLDS_NUL ENOMSG
+/* Of a line of a list: an errno that no file system has, nor LIST_CUT. */
+#define HOLDS_NUL ENOSTR
 
 static void
 submit(struct each_run *run)
@@ -403,6 +403,8 @@ each_error(const struct each_file *file)
 		return "not a file, folder or block device";
 	case HOLDS_NUL:
 		return "the list holds NUL: -0 (--null) reads such";
+	case LIST_CUT:
+		return "the list ends here, with no NUL behind this name: it may be cut off";
 	case ERANGE:
 		return "a range of it ends beyond 2^64 bytes";
 	case ENOENT:

@@ -202,16 +202,16 @@ count(struct job *job, const struct window *window)
 	}
 }
 
-/* Nothing there is nothing to do, whoever uses the file. Other than mincore, cachestat counts
- * pages of which only some blocks are there, too. */
+/* Nothing there is nothing to do, whoever uses the file; pages of which only some blocks are there
+ * are something. Whether that was told by cachestat: *QUICK. */
 static bool
-is_cold(const struct job *job, uint64_t start, uint64_t end, enum residency_method *method)
+is_cold(const struct job *job, uint64_t start, uint64_t end, bool *quick)
 {
 	struct residency seen;
 
 	residency_query(job->asked.fd, job->asked.status, start, end - start, &seen);
-	*method = seen.method;
-	return seen.method != RESIDENCY_UNKNOWN && seen.resident == 0;
+	*quick = seen.detailed;
+	return seen.method != RESIDENCY_UNKNOWN && seen.begun == 0;
 }
 
 /*
@@ -223,7 +223,7 @@ static int
 pass_cold(struct job *job, uint64_t *number, uint64_t last)
 {
 	uint64_t stretch = WINDOW, pages, start, end;
-	enum residency_method method;
+	bool quick;
 
 	while (*number < last) {
 		if (stop_asked() && job->looks++ >= LAST_LOOKS) {
@@ -232,9 +232,9 @@ pass_cold(struct job *job, uint64_t *number, uint64_t last)
 		}
 		pages = num_least(last - *number, stretch - *number % WINDOW);
 		clip(job, *number, pages, &start, &end);
-		if (is_cold(job, start, end, &method)) {
+		if (is_cold(job, start, end, &quick)) {
 			*number += pages;
-			if (method == RESIDENCY_CACHESTAT && stretch < LONGEST)
+			if (quick && stretch < LONGEST)
 				stretch *= 2;
 		} else if (stretch > WINDOW)
 			stretch /= 2;
@@ -357,13 +357,13 @@ evict_alone(struct job *job, uint64_t length)
 {
 	struct evict_tools *tools = job->tools;
 	const struct stayed_asked *asked = &job->asked;
-	enum residency_method method;
+	bool quick;
 
 	if (inuse_enter(&tools->inuse, asked->fd, asked->status) < 0) {
 		job->result->error = errno;
 		return;
 	}
-	if (!is_cold(job, asked->offset, asked->offset + length, &method))
+	if (!is_cold(job, asked->offset, asked->offset + length, &quick))
 		work(job);
 	inuse_leave(&tools->inuse, asked->fd, asked->status);
 }

@@ -111,12 +111,16 @@ remove_temporary(struct replace *replace)
 	errno = error;
 }
 
+#define SUFFIX ".XXXXXX"
+
+/* Beside the file, with what fits of its name. */
 static int
 open_temporary(struct replace *replace)
 {
-	int fd;
+	const char *slash = strrchr(replace->path, '/'), *name = slash ? slash + 1 : replace->path;
+	int most = (int)(name - replace->path) + NAME_MAX - (int)strlen(SUFFIX), fd;
 
-	if (asprintf(&replace->temporary, "%s.XXXXXX", replace->path) < 0) {
+	if (asprintf(&replace->temporary, "%.*s" SUFFIX, most, replace->path) < 0) {
 		replace->temporary = NULL;
 		return -1;
 	}

@@ -48,6 +48,7 @@ int
 shares_begin(struct shares *shares, uint64_t files)
 {
 	struct share *own;
+	uint64_t room;
 
 	shares->main = pthread_self();
 	shares->most = shares_most();
@@ -64,10 +65,8 @@ shares_begin(struct shares *shares, uint64_t files)
 	own->own = true;
 	own->dead = false;
 	own->pins.halt = shares->halt;
-	/* those that are pinned together need room in one; what cannot be started is missed where
-	 * there is none */
-	while (shares->most > SHARE_TOGETHER &&
-	    shares->count * (uint64_t)(shares->most - SHARE_TOGETHER) < files)
+	/* what cannot be started is missed where there is no room */
+	while (shares->most > SHARE_TOGETHER && shares->count < shares_needed(files, &room))
 		if (shares_grow(shares) < 0)
 			break;
 	return 0;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "child.h"
+#include "num.h"
 #include "share_worker.h"
 
 static int
@@ -115,6 +116,17 @@ most_workers(void)
 	if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur / 4 >= SHARE_WORKERS)
 		return SHARE_WORKERS;
 	return (uint32_t)files.rlim_cur / 4;
+}
+
+/* Those that are pinned together need room in one. */
+uint32_t
+shares_needed(uint64_t files, uint64_t *room)
+{
+	uint64_t most = shares_most(), all = most_workers() + 1;
+	uint64_t sure = most > SHARE_TOGETHER ? most - SHARE_TOGETHER : most;
+
+	*room = all * most;
+	return (uint32_t)num_least(files ? (files - 1) / sure + 1 : 1, all);
 }
 
 int

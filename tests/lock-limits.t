@@ -103,6 +103,30 @@ state=pinned"
 	stop
 }
 
+# foreseen NAME "STATUS:TEXT": what a dry run of the 800 files has to say beside its figures
+foreseen() {
+	# shellcheck disable=SC2016 # the inner shell's
+	run eval '(limited "$lock" -v --dry-run -f kv many)'
+	is "$1" "$status:$(echo "$err" | sed -n 's/^lock: \(.*files.*\)/\1/p')" "$2"
+}
+fill
+as_many="which are as many as there may be (65, or fewer with few descriptors: ulimit -n)"
+maps=20 files=1024
+foreseen "a dry run tells of too many files for 65 processes" \
+	"1:only 715 of 800 files can be pinned: 11 a process (vm.max_map_count), by 65 processes, $as_many"
+maps=130 files=40
+foreseen "and of too few descriptors for more processes" \
+	"1:only 726 of 800 files can be pinned: 66 a process (vm.max_map_count), by 11 processes, $as_many"
+maps=600 files=1024
+foreseen "or how many processes there will be" \
+	"0:800 files, and one process can pin 301 (vm.max_map_count): 4 processes share them"
+around=limited
+start many
+is "and so many there are" "$(row):$(pgrep -P "$pid" | wc -l)" \
+	"800 $((800 * page)) $((800 * page)) 0 0 0 pinned:3"
+stop
+around=
+
 maps=130 files=40 # 66 files a process, and a quarter of the descriptors: ten workers
 around=limited
 check_most "few descriptors" 11 66

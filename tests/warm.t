@@ -72,7 +72,11 @@ is "the other one came" "$("$pages" large)" 2/701
 : >empty
 loads "an empty file" "1 0 0 0 0 0 0 0" empty
 is "has no ratio" "$(value ratio)" ""
-loads "and is all there" "1 0 0 0 0 0 0 0" --min 100 empty
+loads "of which no part can be asked for" "1 0 0 0 0 0 0 3" --min 1 empty
+like "which may be a mistake" "$err" "warm: empty: there is not a byte of which 1% could be in memory"
+loads "but none" "1 0 0 0 0 0 0 0" --min 0 empty
+loads "nor of no file" "0 0 0 0 0 0 0 3" --min 1 --include 'no such' .
+loads "a dry run says so too" "0 0 0 0 0 0 0 3" --dry-run --min 1 -T /dev/null
 
 truncate -s $((300 * page)) sparse
 loads "a hole" "1 $((300 * page)) 0 $((300 * page)) $((300 * page)) 0 0 0" sparse
