@@ -62,6 +62,7 @@ note_batch(struct task_struct *task, const struct address_space *mapping, const 
 	request = &seat->request;
 	if (!is_same_request(request, task, call, &cache, index, last)) {
 		seat_settle(seat, task);
+		seat_ask(seat, task);
 		request_begin(request, task, call, &cache, index, last);
 	} else if (!is_held(request)) {
 		/* hitratio looked, and counted up to its end: only what lies behind is new */
