@@ -243,7 +243,7 @@ on_loop() {
 	command -v "mkfs.$1" >/dev/null || return 1
 	truncate -s 400M "$TMP/$1.img" && mkdir "$TMP/$1" || return 1
 	case $1 in
-	ext4) mkfs.ext4 -q -F "$TMP/$1.img" ;;
+	ext4) mkfs.ext4 -q -F -O inline_data "$TMP/$1.img" ;; # small files come in another way
 	*) "mkfs.$1" -q -f "$TMP/$1.img" ;;
 	esac >"$TMP/mkfs.out" 2>&1 || return 1
 	mount -o loop "$TMP/$1.img" "$TMP/$1" 2>>"$TMP/mkfs.out" || return 1
