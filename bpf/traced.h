@@ -67,6 +67,33 @@ note_silent(struct task_struct *task, const struct address_space *mapping, const
 	seat->request.last = LAST_UNKNOWN;
 }
 
+/*
+ * Page INDEX, just behind the end of a file, was brought in. squashfs does so with the whole of
+ * its own blocks, and there such a page never comes to be up to date. A read that goes on to it
+ * is silent: a call with a large buffer shows nothing of its last batch, and of a small file
+ * nothing at all. The first of such calls brings in that page, and is noted here where it says how
+ * much it wants; of those that follow nothing is to be seen.
+ */
+static __noinline int
+note_behind(struct task_struct *task, struct address_space *mapping, struct inode *host,
+    __u64 index)
+{
+	const struct pt_regs *regs = registers_of(task);
+	struct call call = { .kind = CALL_READ, .positioned = true };
+	long number;
+
+	if (host->i_sb->s_magic != SQUASHFS_MAGIC)
+		return 0;
+	count(SILENT, 1, is_target(task->tgid));
+	if (!plain_read(task, &call.position))
+		return 0;
+	number = call_number(task, regs);
+	if ((number == NR_READ || number == NR_PREAD64) && call.position < index << PAGE_SHIFT &&
+	    call.position + regs->dx > index << PAGE_SHIFT)
+		note_silent(task, mapping, host, &call, index);
+	return 0;
+}
+
 /* Page INDEX was brought in by a read for itself, without readahead (filemap_create_folio). */
 static __noinline int
 note_created(struct task_struct *task, struct address_space *mapping, struct inode *host,
@@ -108,7 +135,7 @@ BPF_PROG(insert, struct folio *folio)
 	struct reader *reader;
 	struct cache cache;
 	struct seat *seat;
-	__u64 first, end;
+	__u64 first, end, size;
 	bool created; /* by a read */
 
 	if (was_seen(EVENT_INSERT, folio->index) || !state.counting || !host)
@@ -120,6 +147,9 @@ BPF_PROG(insert, struct folio *folio)
 	created = !is_readahead(task) && !is_faulting(reader, &cache, first, end);
 	if (created && !is_reading(task, mapping))
 		return 0;
+	size = size_pages(host->i_size);
+	if (first >= size) /* nothing that could be read */
+		return first == size ? note_behind(task, mapping, host, first) : 0;
 	if (is_preload(task))
 		return 0;
 	seat = seat_of(task);
