@@ -79,8 +79,9 @@ mkfifo "$TMP/go"
 # shellcheck disable=SC2016 # the inner shell's
 sh -c 'read -r _; dd if="$1" of=/dev/null bs=4096 count=1000 status=none; sleep 1' sh "$TMP/pages" <"$TMP/go" &
 reader=$!
-"$hitratio" -f tsv -p $reader 0.2 >"$TMP/rows" &
+"$hitratio" -v -f tsv -p $reader 0.2 >"$TMP/rows" 2>"$TMP/err" &
 counter=$!
+until grep -q exact: "$TMP/err" || ! kill -0 $counter 2>/dev/null; do sleep 0.1; done
 sleep 0.7
 echo go >"$TMP/go"
 wait $counter
