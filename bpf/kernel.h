@@ -104,6 +104,7 @@ struct task_struct {
 	int pid, tgid;
 	struct mm_struct *mm;
 	struct files_struct *files;
+	void *journal_info;   /* the transaction of a file system that it is in */
 	void *io_uring;       /* set once the task has used io_uring */
 	void *worker_private; /* of an io_uring worker: struct io_worker */
 	unsigned long min_flt, maj_flt;
@@ -180,6 +181,7 @@ enum ___gfp_flag_bits {
 /* include/uapi/linux/magic.h */
 #define OVERLAYFS_SUPER_MAGIC 0x794c7630
 #define RAMFS_MAGIC           0x858458f6
+#define SQUASHFS_MAGIC        0x73717368
 #define TMPFS_MAGIC           0x01021994
 
 /* include/linux/sched.h */

@@ -200,14 +200,14 @@ seat_wanted(struct seat *seat, struct task_struct *task, __u64 owner)
 
 	if (!(reader && reader->seat.owner) && !(task->flags & PF_EXITING) &&
 	    __sync_val_compare_and_swap(&seat->owner, 0, owner) == 0) {
-		seat_prepare(seat, task);
+		seat_prepare(seat);
 		return seat;
 	}
 	reader = reader_wanted();
 	if (!reader)
 		return NULL;
 	if (!reader->seat.owner) {
-		seat_prepare(&reader->seat, task);
+		seat_prepare(&reader->seat);
 		reader->seat.owner = owner;
 	}
 	return &reader->seat;

@@ -15,6 +15,8 @@
 #include "ledger.h"
 #include "syscall.h"
 
+#define LAST_UNKNOWN (~0ULL)
+
 struct request {
 	/* what its settling takes lies together */
 	__u64 number;       /* odd: held; the next is even: settled */
@@ -26,8 +28,8 @@ struct request {
 
 	struct cache cache;
 	__u64 end;          /* page behind the last that the file has */
-	__u64 last;         /* last page asked for */
-	__u64 index;        /* first page of the latest batch */
+	__u64 last;         /* last page asked for, or LAST_UNKNOWN */
+	__u64 next;         /* the least page that another batch of it can begin with */
 	__u64 began;        /* evictions before it can have read a page */
 	__u64 seen;         /* evictions by the task's latest event; stays from one to the next */
 	__u64 syscw, wchar; /* as the figures above, of a sendfile */
@@ -41,16 +43,24 @@ is_held(const struct request *request)
 	return *(volatile __u64 *)&request->number & 1;
 }
 
+/* Whether REQUEST is of CALL, in which the task is. */
+static inline bool
+is_same_call(const struct request *request, const struct task_struct *task, const struct call *call,
+    const struct cache *cache)
+{
+	return request->syscr == task->ioac.syscr && request->cache.mapping == cache->mapping &&
+	    request->kind == call->kind && request->position == call->position;
+}
+
 static inline bool
 is_same_request(const struct request *request, const struct task_struct *task,
     const struct call *call, const struct cache *cache, __u64 index, __u64 last)
 {
 	/* within one request every batch begins behind the one before; the pieces of a
 	 * sendfile ask for more and more */
-	return request->syscr == task->ioac.syscr && request->cache.mapping == cache->mapping &&
-	    request->kind == call->kind && request->position == call->position &&
-	    index > request->index &&
-	    (request->last == last || (call->kind == CALL_SEND && last > request->last));
+	return is_same_call(request, task, call, cache) && index >= request->next &&
+	    (request->last == last || request->last == LAST_UNKNOWN ||
+		(call->kind == CALL_SEND && last > request->last));
 }
 
 /* The first page of a request whose first event names INDEX. */
@@ -97,7 +107,7 @@ request_begin(struct request *request, const struct task_struct *task, const str
 	}
 	request->position = call->position;
 	request->start = start;
-	request->index = index;
+	request->next = index;
 	request->end = start;
 	request->kind = call->kind;
 	request->by_bytes = (call->kind == CALL_READ || call->kind == CALL_SEND) &&

@@ -23,7 +23,7 @@ struct seat {
 	__u64 told;       /* of the hits, those that are in the sums */
 	__u64 event;      /* of the task, which the next set is to find done: see was_seen */
 	__u64 task_event; /* the same of what becomes of a task that would sit here */
-	bool target;      /* whether the task was asked about */
+	bool target;      /* whether the task was asked about: see seat_ask */
 } __attribute__((aligned(64)));
 
 struct seat seats[SEATS] SEC(".bss.seats");
@@ -38,12 +38,21 @@ seat_at(__u64 owner)
 /* OWNER has it from now on. The evictions that the one before has seen say nothing of when
  * this one began. */
 static inline void
-seat_prepare(struct seat *seat, const struct task_struct *task)
+seat_prepare(struct seat *seat)
 {
-	seat->target = is_target(task->tgid);
 	seat->request.cache.mapping = 0;
 	seat->request.seen = 0;
 	seat->request.filling = 0;
+}
+
+/* To be called before its owner's first request begins, which the seat then has a mapping of.
+ * Not as it is taken: where that is at any event (see was_seen) hitratio may not have said yet
+ * who is asked about. */
+static __always_inline void
+seat_ask(struct seat *seat, const struct task_struct *task)
+{
+	if (!seat->request.cache.mapping)
+		seat->target = is_target(task->tgid);
 }
 
 /*

@@ -20,6 +20,7 @@ enum counter {
 	LOST,         /* filled, but the ledger had no room */
 	DIRTIES,      /* pages that went from clean to dirty */
 	UNSEEN,       /* events that could not be counted at all */
+	SILENT,       /* files whose reads may not be shown from here on: see traced.h */
 	COUNTERS,
 };
 

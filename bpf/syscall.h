@@ -65,13 +65,35 @@ registers_of(const struct task_struct *task)
 	return AS(struct pt_regs, (__u64)task->stack + state.registers);
 }
 
-/* A preload: readahead(2), posix_fadvise(2) and MADV_WILLNEED. */
+/* The request that an io_uring worker carries out now, NULL where there is none. */
+static inline struct io_kiocb *
+worker_request(const struct task_struct *task)
+{
+	struct io_worker *worker = task->worker_private;
+	struct io_wq_work *work = BPF_CORE_READ(worker, cur_work);
+
+	return work ? (void *)work - bpf_core_field_offset(struct io_kiocb, work) : NULL;
+}
+
+/* Whether it is, of a worker, one that preloads: workers do these only where they are to. */
+static inline bool
+is_uring_preload(const struct task_struct *task)
+{
+	struct io_kiocb *request = worker_request(task);
+	unsigned char opcode = request ? BPF_CORE_READ(request, opcode) : 0;
+
+	return opcode == 24 /* FADVISE */ || opcode == 25 /* MADVISE */;
+}
+
+/* A preload: readahead(2), posix_fadvise(2) and MADV_WILLNEED, also by io_uring. */
 static inline bool
 is_preload(const struct task_struct *task)
 {
 	const struct pt_regs *regs = registers_of(task);
 	long call = call_number(task, regs);
 
+	if (task->flags & PF_IO_WORKER)
+		return is_uring_preload(task);
 	if (task->thread_info.status & TS_COMPAT)
 		return call == NR32_READAHEAD || call == NR32_FADVISE64 ||
 		    call == NR32_FADVISE64_64 ||
@@ -138,16 +160,6 @@ pipe_room(const struct task_struct *task, unsigned long fd)
 	struct pipe_inode_info *pipe = file ? AS(struct pipe_inode_info, file->private_data) : NULL;
 
 	return pipe ? pipe->max_usage - (pipe->head - pipe->tail) : 0;
-}
-
-/* The request that an io_uring worker carries out now, NULL where there is none. */
-static inline struct io_kiocb *
-worker_request(const struct task_struct *task)
-{
-	struct io_worker *worker = task->worker_private;
-	struct io_wq_work *work = BPF_CORE_READ(worker, cur_work);
-
-	return work ? (void *)work - bpf_core_field_offset(struct io_kiocb, work) : NULL;
 }
 
 /* 6.18, include/uapi/linux/io_uring.h */

@@ -10,46 +10,11 @@
 
 #define IOCB_DIRECT (1 << 17) /* 5.10 */
 
-/*
- * Insert. Pages that come in for a read, a fault or their readahead are fills.
- * Readahead holds PF_MEMALLOC_NOFS, writes do not (ext4, xfs, btrfs, overlay). Two
- * kinds of fills come without: a fault under MADV_RANDOM, and a read whose
- * readahead found no memory.
- */
-SEC("tp_btf")
-int
-BPF_PROG(insert, struct folio *folio)
-{
-	struct address_space *mapping = folio->mapping;
-	struct inode *host = regular_host(mapping);
-	struct task_struct *task = current_task();
-	struct reader *reader;
-	struct cache cache;
-	struct seat *seat;
-	__u64 first, end;
-
-	if (was_seen(EVENT_INSERT, folio->index) || !state.counting || !host)
-		return 0;
-	first = folio->index;
-	end = first + folio_pages(folio);
-	reader = reader_of(task, false);
-	cache = cache_of(mapping);
-	if (!(task->flags & PF_MEMALLOC_NOFS) && !is_faulting(reader, &cache, first, end) &&
-	    !is_reading(task, mapping))
-		return 0;
-	if (is_preload(task))
-		return 0;
-	seat = seat_of(task);
-	if (seat)
-		request_fills(&seat->request, task);
-	record_fill(reader, &cache, first, end);
-	return 0;
-}
-
-/* The task looked up a batch of pages of HOST from INDEX on, and wants those up to LAST. */
+/* The task looked up a batch of pages of HOST from INDEX on, and wants those up to LAST; what
+ * it looks up after that begins at NEXT or later. */
 static __always_inline void
 note_batch(struct task_struct *task, const struct address_space *mapping, const struct inode *host,
-    const struct call *call, __u64 index, __u64 last)
+    const struct call *call, __u64 index, __u64 last, __u64 next)
 {
 	struct cache cache = cache_of(mapping);
 	/* the range is not cut to the file's size, which may change meanwhile */
@@ -62,6 +27,7 @@ note_batch(struct task_struct *task, const struct address_space *mapping, const 
 	request = &seat->request;
 	if (!is_same_request(request, task, call, &cache, index, last)) {
 		seat_settle(seat, task);
+		seat_ask(seat, task);
 		request_begin(request, task, call, &cache, index, last);
 	} else if (!is_held(request)) {
 		/* hitratio looked, and counted up to its end: only what lies behind is new */
@@ -73,10 +39,124 @@ note_batch(struct task_struct *task, const struct address_space *mapping, const 
 		end = size;
 	if (end > request->end)
 		request->end = end;
-	request->index = index;
+	request->next = next;
 	request->seen = state.evictions;
 	if (!is_held(request)) /* last: a look may settle it at once */
 		request_hold(request);
+}
+
+/*
+ * The task is in CALL, a read, and comes to page END - 1, but the kernel will be silent about
+ * that batch. Those before it may have been shown, or may be yet.
+ */
+static __always_inline void
+note_silent(struct task_struct *task, const struct address_space *mapping, const struct inode *host,
+    const struct call *call, __u64 end)
+{
+	struct cache cache = cache_of(mapping);
+	__u64 index = call->position >> PAGE_SHIFT;
+	struct seat *seat = seat_of(task);
+
+	if (!seat)
+		return;
+	if (is_same_call(&seat->request, task, call, &cache)) {
+		index = seat->request.next;
+		seat->request.last = LAST_UNKNOWN;
+	}
+	note_batch(task, mapping, host, call, index, end - 1, index);
+	seat->request.last = LAST_UNKNOWN;
+}
+
+/*
+ * Page INDEX, just behind the end of a file, was brought in. squashfs does so with the whole of
+ * its own blocks, and there such a page never comes to be up to date. A read that goes on to it
+ * is silent: a call with a large buffer shows nothing of its last batch, and of a small file
+ * nothing at all. The first of such calls brings in that page, and is noted here where it says how
+ * much it wants; of those that follow nothing is to be seen.
+ */
+static __noinline int
+note_behind(struct task_struct *task, struct address_space *mapping, struct inode *host,
+    __u64 index)
+{
+	const struct pt_regs *regs = registers_of(task);
+	struct call call = { .kind = CALL_READ, .positioned = true };
+	long number;
+
+	if (host->i_sb->s_magic != SQUASHFS_MAGIC)
+		return 0;
+	count(SILENT, 1, is_target(task->tgid));
+	if (!plain_read(task, &call.position))
+		return 0;
+	number = call_number(task, regs);
+	if ((number == NR_READ || number == NR_PREAD64) && call.position < index << PAGE_SHIFT &&
+	    call.position + regs->dx > index << PAGE_SHIFT)
+		note_silent(task, mapping, host, &call, index);
+	return 0;
+}
+
+/* Page INDEX was brought in by a read for itself, without readahead (filemap_create_folio). */
+static __noinline int
+note_created(struct task_struct *task, struct address_space *mapping, struct inode *host,
+    __u64 index)
+{
+	struct call call;
+	__u64 position;
+
+	call_other(task, mapping, &call);
+	if (plain_read(task, &position)) {
+		call.positioned = true;
+		call.position = position;
+	}
+	if (call.kind == CALL_READ && call.positioned)
+		note_silent(task, mapping, host, &call, index + 1);
+	return 0;
+}
+
+/*
+ * Insert. Pages that come in for a read, a fault or their readahead are fills.
+ * Readahead holds PF_MEMALLOC_NOFS, writes do not (ext4, xfs, btrfs, overlay), or are in a
+ * transaction then (ext4 with inline_data), in which no readahead is. Two kinds of fills come
+ * without: a fault under MADV_RANDOM, and a read whose readahead found no memory, or did
+ * nothing (ext4 with inline_data).
+ */
+static __always_inline bool
+is_readahead(const struct task_struct *task)
+{
+	return task->flags & PF_MEMALLOC_NOFS && !task->journal_info;
+}
+
+SEC("tp_btf")
+int
+BPF_PROG(insert, struct folio *folio)
+{
+	struct address_space *mapping = folio->mapping;
+	struct inode *host = regular_host(mapping);
+	struct task_struct *task = current_task();
+	struct reader *reader;
+	struct cache cache;
+	struct seat *seat;
+	__u64 first, end, size;
+	bool created; /* by a read */
+
+	if (was_seen(EVENT_INSERT, folio->index) || !state.counting || !host)
+		return 0;
+	first = folio->index;
+	end = first + folio_pages(folio);
+	reader = reader_of(task, false);
+	cache = cache_of(mapping);
+	created = !is_readahead(task) && !is_faulting(reader, &cache, first, end);
+	if (created && !is_reading(task, mapping))
+		return 0;
+	size = size_pages(host->i_size);
+	if (first >= size) /* nothing that could be read */
+		return first == size ? note_behind(task, mapping, host, first) : 0;
+	if (is_preload(task))
+		return 0;
+	seat = seat_of(task);
+	if (seat)
+		request_fills(&seat->request, task);
+	record_fill(reader, &cache, first, end);
+	return created ? note_created(task, mapping, host, end - 1) : 0;
 }
 
 static __noinline int
@@ -87,7 +167,7 @@ note_other(struct task_struct *task, struct address_space *mapping, struct inode
 
 	call_other(task, mapping, &call);
 	if (call.kind != CALL_URING)
-		note_batch(task, mapping, host, &call, index, last);
+		note_batch(task, mapping, host, &call, index, last, index + 1);
 	return 0;
 }
 
@@ -105,7 +185,7 @@ BPF_PROG(read_pages, struct address_space *mapping, unsigned long index, unsigne
 	task = current_task();
 	if (!plain_read(task, &call.position))
 		return note_other(task, mapping, host, index, last);
-	note_batch(task, mapping, host, &call, index, last);
+	note_batch(task, mapping, host, &call, index, last, index + 1);
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "diag.h"
+#include "mounts.h"
 
 #define BALANCE_TRIES 100
 
@@ -53,11 +54,33 @@ meter_target(struct meter *meter, pid_t pid)
 			    : estimate_target(meter->estimate, pid);
 }
 
+/* Where the kernel may not show reads, it shows nothing either of those that it does not. */
+static void
+note_silence(void)
+{
+	struct mounts_entry *entry;
+	struct mounts mounts;
+
+	if (mounts_open("", &mounts) < 0)
+		return;
+	while ((entry = mounts_next(&mounts)))
+		if (strcmp(entry->type, "squashfs") == 0) {
+			diag_note("%s: reads that reach the end of a file of squashfs are not "
+				  "counted, but for the first",
+			    entry->point);
+			break;
+		}
+	mounts_close(&mounts);
+}
+
 void
 meter_start(struct meter *meter)
 {
-	if (meter->probe)
-		probe_start(meter->probe);
+	if (!meter->probe)
+		return;
+	probe_start(meter->probe);
+	if (!probe_shows_ends(meter->probe))
+		note_silence();
 }
 
 static void
@@ -163,6 +186,11 @@ meter_account(struct meter *meter)
 		diag_error("%llu events were not counted: the kernel gave no memory for what is "
 			   "kept of a task, or did not show how a call ended",
 		    (unsigned long long)all.of[UNSEEN]);
+	if (all.of[SILENT])
+		diag_error("pages behind the end of a file of squashfs came in %llu times: the "
+			   "kernel does not show reads that reach there, and those that followed "
+			   "were not counted",
+		    (unsigned long long)all.of[SILENT]);
 	if (probe_missed(meter->probe))
 		diag_error("%llu events were not counted: the kernel let one of a kind interrupt "
 			   "another",

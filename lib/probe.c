@@ -256,6 +256,12 @@ probe_counts(const struct probe *probe, enum counter counter)
 	return counter != STALLS || probe->sets.hooks[0].tier != HOOK_TRACED;
 }
 
+bool
+probe_shows_ends(const struct probe *probe)
+{
+	return probe->sets.hooks[0].tier != HOOK_TRACED;
+}
+
 const char *
 probe_tier(const struct probe *probe)
 {

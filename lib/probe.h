@@ -67,6 +67,9 @@ void probe_tidy(struct probe *probe);
 /* Whether the tier counts COUNTER at all. */
 bool probe_counts(const struct probe *probe, enum counter counter);
 
+/* Whether it sees reads that reach the end of a file of squashfs: see bpf/traced.h. */
+bool probe_shows_ends(const struct probe *probe);
+
 /* "full", "kprobe" or "tracepoint". */
 const char *probe_tier(const struct probe *probe);
 

@@ -19,7 +19,8 @@ extern const struct workload shared_cases[];  /* several processes */
 extern const struct workload frozen_cases[];  /* what befalls a system meanwhile */
 extern const struct workload unmounted_cases[];
 extern const struct workload processor_cases[];
-extern const struct workload large_cases[]; /* calls of more than memory holds */
+extern const struct workload attached_cases[]; /* what goes on as hitratio starts */
+extern const struct workload large_cases[];    /* calls of more than memory holds */
 
 /* {4k random, 128k, 1m sequential} x {cold, warm, half} x ways to read x {readahead, none}, and
  * beside a writer. */

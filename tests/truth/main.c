@@ -3,7 +3,10 @@
  * truth [-l] [-t TIER] [-n PAGES] HITRATIO FOLDER [CASE...]: runs each workload under
  * "hitratio -p" and compares what it counted with what happened, page by page, on files of
  * PAGES pages in FOLDER. CASE is a name or a pattern of names. Prints TAP; -l only the names.
+ *
+ * truth -r FILE reads FILE page by page, for a workload that has it do so.
  */
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <signal.h>
 #include <stdio.h>
@@ -26,7 +29,6 @@
 #define PATIENCE 120
 
 struct run {
-	const char *hitratio, *tier;
 	char *const *names; /* of cases; none: all but those that must be named */
 	struct work work;
 	struct observer observer;
@@ -130,7 +132,7 @@ for_each(struct run *run, void (*act)(struct run *, const struct workload *))
 {
 	const struct workload *const kinds[] = { product_cases(), read_cases, uring_cases,
 		mapped_cases, written_cases, shared_cases, frozen_cases, unmounted_cases,
-		processor_cases, large_cases };
+		processor_cases, attached_cases, large_cases };
 
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
 		for (const struct workload *load = kinds[i]; load->name; load++)
@@ -182,7 +184,7 @@ run_all(struct run *run)
 		broken("mmap");
 	product_cases(); /* before the fork: the runner is to know them too */
 	runner_start(&run->runner, &run->work);
-	if (!observer_start(&run->observer, run->hitratio, run->tier, run->runner.pid)) {
+	if (!observer_start(&run->observer, run->work.hitratio, run->work.tier, run->runner.pid)) {
 		fprintf(stderr, "truth: %s\n",
 		    run->observer.complaint[0] ? run->observer.complaint
 					       : "hitratio did not start");
@@ -204,8 +206,22 @@ usage(void)
 {
 	fprintf(stderr,
 	    "usage: truth [-t TIER] [-n PAGES] HITRATIO FOLDER [CASE...]\n"
-	    "       truth -l [CASE...]\n");
+	    "       truth -l [CASE...]\n"
+	    "       truth -r FILE\n");
 	return 3;
+}
+
+static int
+read_file(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t length;
+
+	if (fd < 0)
+		broken(path);
+	while ((length = read(fd, buffer, PAGE)) > 0)
+		;
+	return length < 0;
 }
 
 int
@@ -215,11 +231,13 @@ main(int argc, char **argv)
 	bool list = false;
 	int option;
 
-	while ((option = getopt(argc, argv, "+lt:n:")) != -1) {
+	while ((option = getopt(argc, argv, "+lr:t:n:")) != -1) {
 		if (option == 'l')
 			list = true;
+		else if (option == 'r')
+			return read_file(optarg);
 		else if (option == 't')
-			run.tier = optarg;
+			run.work.tier = optarg;
 		else if (option == 'n')
 			run.work.pages = strtoul(optarg, NULL, 10);
 		else
@@ -234,7 +252,7 @@ main(int argc, char **argv)
 	if (argc - optind < 2 || run.work.pages == 0)
 		return usage();
 	signal(SIGPIPE, SIG_IGN);
-	run.hitratio = argv[0];
+	run.work.hitratio = argv[0];
 	run.work.folder = argv[1];
 	return run_all(&run);
 }

@@ -97,6 +97,7 @@ enum flags {
 /* What a case works with. */
 struct work {
 	const struct workload *load;
+	const char *hitratio, *tier; /* tier NULL: the best */
 	const char *folder;
 	size_t pages;
 	struct file file;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/io_uring.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,21 +46,26 @@ ring_open(struct ring *ring, unsigned depth)
 }
 
 static void
-ring_put(struct ring *ring, int fd, void *buffer, size_t size, off_t offset, bool async)
+ring_put(struct ring *ring, const struct io_uring_sqe *entry)
 {
 	unsigned tail = *ring->tail, slot = tail & *ring->mask;
-	struct io_uring_sqe *entry = &ring->entries[slot];
 
-	memset(entry, 0, sizeof *entry);
-	entry->opcode = IORING_OP_READ;
-	entry->flags = async ? IOSQE_ASYNC : 0;
-	entry->fd = fd;
-	entry->off = (uint64_t)offset;
-	entry->addr = (uint64_t)(uintptr_t)buffer;
-	entry->len = (unsigned)size;
-	entry->user_data = (uint64_t)offset;
+	ring->entries[slot] = *entry;
 	ring->array[slot] = slot;
 	__atomic_store_n(ring->tail, tail + 1, __ATOMIC_RELEASE);
+}
+
+static void
+ring_put_read(struct ring *ring, int fd, void *buffer, size_t size, off_t offset, bool async)
+{
+	ring_put(ring,
+	    &(struct io_uring_sqe){ .opcode = IORING_OP_READ,
+		.flags = async ? IOSQE_ASYNC : 0,
+		.fd = fd,
+		.off = (uint64_t)offset,
+		.addr = (uint64_t)(uintptr_t)buffer,
+		.len = (unsigned)size,
+		.user_data = (uint64_t)offset });
 }
 
 /* Counts what is complete; returns how many requests that were. */
@@ -105,7 +111,7 @@ way_uring(struct work *work, const struct job *job)
 		unsigned fresh = 0;
 
 		for (; put < job->count && put - reaped < job->depth; put++, fresh++)
-			ring_put(&ring, work->file.fd, data, job->size, job->offsets[put],
+			ring_put_read(&ring, work->file.fd, data, job->size, job->offsets[put],
 			    job->async);
 		if (job->meanwhile) {
 			ring_enter(&ring, fresh, 0);
@@ -117,4 +123,40 @@ way_uring(struct work *work, const struct job *job)
 	}
 	close(ring.fd);
 	free(data);
+}
+
+/* Carries out one request; its result, negative where there is no io_uring either. */
+static int
+carry_out(const struct io_uring_sqe *entry)
+{
+	struct ring ring;
+	int result;
+
+	if (!ring_open(&ring, 1))
+		return -errno;
+	ring_put(&ring, entry);
+	ring_enter(&ring, 1, 1);
+	result = ring.done[*ring.done_head & *ring.done_mask].res;
+	close(ring.fd);
+	return result;
+}
+
+int
+uring_fadvise(int fd, off_t at, size_t length)
+{
+	return carry_out(&(struct io_uring_sqe){ .opcode = IORING_OP_FADVISE,
+	    .fd = fd,
+	    .off = (uint64_t)at,
+	    .len = (unsigned)length,
+	    .fadvise_advice = POSIX_FADV_WILLNEED });
+}
+
+int
+uring_madvise(void *address, size_t length)
+{
+	return carry_out(&(struct io_uring_sqe){ .opcode = IORING_OP_MADVISE,
+	    .fd = -1,
+	    .addr = (uint64_t)(uintptr_t)address,
+	    .len = (unsigned)length,
+	    .fadvise_advice = MADV_WILLNEED });
 }

@@ -26,6 +26,10 @@ void way_uring(struct work *work, const struct job *job);
 /* Touches what JOB asks for through a mapping with FLAGS, and counts the faults. */
 void touch_mapping(struct work *work, const struct job *job, bool write, int flags);
 
+/* Preloads by io_uring's workers; not 0 where that fails. */
+int uring_fadvise(int fd, off_t at, size_t length);
+int uring_madvise(void *address, size_t length);
+
 /* LENGTH bytes by sendfile, to nowhere. */
 void send_to_nowhere(struct work *work, off_t from, size_t length);
 

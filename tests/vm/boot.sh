@@ -3,8 +3,9 @@
 #
 # boot.sh KERNEL WORK FILE...
 # Boots the kernel in folder KERNEL (fetch.sh) under QEMU, without KVM, with the FILEs (and
-# folders) in the root folder, one of which is the shell script `job`, and ext4, xfs, btrfs and
-# overlay mounted below /fs. What the job says comes out as it says it. The verdict is the
+# folders) in the root folder, one of which is the shell script `job`, ext4, xfs, btrfs and
+# overlay mounted below /fs. Where there is mksquashfs they find squashfs.img, of ten files of
+# five pages. What the job says comes out as it says it. The verdict is the
 # job's own last line, since QEMU's exit status says nothing: "-- qemu STATUS" follows, 124
 # where the guest did not end in time. WORK is a scratch folder; the guest's console and
 # what QEMU said stay there.
@@ -29,9 +30,11 @@ lay_out()
 	cp -R "$here/init" "$@" "$root/"
 	chmod +x "$root/init"
 
+	! command -v mksquashfs >"$work/mkfs.log" || squash
+
 	# in the order in which they can be loaded; what is built in has no file
 	version=$(ls "$kernel/lib/modules")
-	for module in virtio_pci virtio_blk ext4 xfs btrfs overlay loop; do
+	for module in virtio_pci virtio_blk ext4 xfs btrfs overlay squashfs loop; do
 		modprobe -d "$kernel" -S "$version" --show-depends "$module" 2>/dev/null || :
 	done | awk '$1 == "insmod" && !seen[$2]++ { print $2 }' >"$work/modules"
 	while read -r path; do
@@ -44,12 +47,24 @@ lay_out()
 	rm -rf "$root"
 }
 
+# squash: of files that end within one of its blocks
+squash()
+{
+	mkdir "$work/plain"
+	for i in 0 1 2 3 4 5 6 7 8 9; do
+		head -c 20000 /dev/urandom >"$work/plain/$i"
+	done
+	mksquashfs "$work/plain" "$root/squashfs.img" -quiet -no-progress >>"$work/mkfs.log" 2>&1
+}
+
+# of ext4 small files lie in their inodes, which it reads and writes in another way
 make_disks()
 {
 	for type in ext4 xfs btrfs; do
 		truncate -s 512M "$work/$type.img"
-		"mkfs.$type" -q "$work/$type.img"
-	done >"$work/mkfs.log" 2>&1
+		case $type in ext4) set -- -O inline_data ;; *) set -- ;; esac
+		"mkfs.$type" -q "$@" "$work/$type.img"
+	done >>"$work/mkfs.log" 2>&1
 }
 
 # Multi-threaded emulation crashes guests while probes attach; oops=panic ends the run at a

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
@@ -11,10 +12,13 @@
 #include <unistd.h>
 
 #include "cases.h"
+#include "ways.h"
 
 /* pages */
 #define CALL  64
 #define PIECE 16 /* of a sendfile */
+
+#define SMALL_FILES 50
 
 /* What a write puts into memory is there when it is read. */
 static void
@@ -31,6 +35,24 @@ write_then_read(struct work *work)
 		work->truth->dirtied++;
 	}
 	read_sequential(work, 32 * PAGE);
+}
+
+/* So small that a file system may keep them where it keeps what it knows of them (ext4 with
+ * inline_data). */
+static void
+write_small_then_read(struct work *work)
+{
+	char path[sizeof work->file.path + 8];
+
+	add_others(work, SMALL_FILES);
+	for (int i = 0; i < SMALL_FILES; i++) {
+		struct file *file = &work->others[i];
+
+		snprintf(path, sizeof path, "%s.%d", work->file.path, i);
+		file_make(file, path, 5);
+		file->cached[0] = 1;
+		read_at(work, file, PAGE, 0);
+	}
 }
 
 /* Calls for each 32 pages of quarter I of the file. */
@@ -66,13 +88,29 @@ by_madvise(int fd, off_t at)
 	return result;
 }
 
-/* Until three quarters are in memory, by mincore, which asks nothing of the disk. */
+static int
+by_uring_fadvise(int fd, off_t at)
+{
+	return uring_fadvise(fd, at, 32 * PAGE);
+}
+
+static int
+by_uring_madvise(int fd, off_t at)
+{
+	void *map = mmap(NULL, 32 * PAGE, PROT_READ, MAP_SHARED, fd, at);
+	int result = map == MAP_FAILED ? -1 : uring_madvise(map, 32 * PAGE);
+
+	munmap(map, 32 * PAGE);
+	return result;
+}
+
+/* Until so many QUARTERS are in memory, by mincore, which asks nothing of the disk. */
 static void
-await_preload(struct work *work)
+await_preload(struct work *work, size_t quarters)
 {
 	for (int i = 0; i < 100; i++) {
 		file_holds(&work->file);
-		if (!memchr((void *)work->file.cached, 0, 3 * work->pages / 4))
+		if (!memchr((void *)work->file.cached, 0, quarters * work->pages / 4))
 			break;
 		usleep(10000);
 	}
@@ -85,7 +123,18 @@ preload_then_read(struct work *work)
 	for_quarter(work, 0, by_fadvise);
 	for_quarter(work, 1, by_readahead);
 	for_quarter(work, 2, by_madvise);
-	await_preload(work);
+	await_preload(work, 3);
+	read_sequential(work, 32 * PAGE);
+}
+
+static void
+preload_by_uring_then_read(struct work *work)
+{
+	if (uring_fadvise(work->file.fd, 0, PAGE) != 0)
+		skip(work, "the kernel has no io_uring");
+	for_quarter(work, 0, by_uring_fadvise);
+	for_quarter(work, 1, by_uring_madvise);
+	await_preload(work, 2);
 	read_sequential(work, 32 * PAGE);
 }
 
@@ -97,7 +146,7 @@ preload_then_touch(struct work *work)
 	for_quarter(work, 0, by_fadvise);
 	for_quarter(work, 1, by_readahead);
 	for_quarter(work, 2, by_madvise);
-	await_preload(work);
+	await_preload(work, 3);
 	map = mmap(NULL, (size_t)work->file.size, PROT_READ, MAP_SHARED, work->file.fd, 0);
 	if (map == MAP_FAILED || madvise((void *)map, (size_t)work->file.size, MADV_RANDOM) < 0)
 		broken("mmap");
@@ -266,6 +315,8 @@ const struct workload written_cases[] = {
 	CASE("write then read", EXACT | DIRTIES, COLD, NULL, write_then_read),
 	CASE("written where readahead was cut off", EXACT, COLD, NULL, written_where_unread),
 	CASE("preload then read", EXACT, COLD, NULL, preload_then_read),
+	CASE("preload by io_uring then read", EXACT, COLD, NULL, preload_by_uring_then_read),
+	CASE("small files, written and read", EXACT, COLD, NULL, write_small_then_read),
 	CASE("preload then touch", EXACT | FAULT_MISSES, COLD, NULL, preload_then_touch),
 	CASE("a file that grows between reads", EXACT | STALLS, WARM, NULL, growing),
 	CASE("a file that grows while it is read", EXACT | MOST, WARM, NULL, growing_meanwhile),
