@@ -1,0 +1,68 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# hitratio: with no more privilege than CAP_BPF and CAP_PERFMON it counts.
+. "$(dirname "$0")/lib.sh"
+
+hitratio=$BUILD/hitratio
+need_root
+need setpriv setcap
+
+# with_caps CAPS COMMAND...: as a plain user who has these capabilities, such as +bpf,+perfmon
+# shellcheck disable=SC2317 # run calls it
+with_caps() {
+	caps=$1
+	shift
+	setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps="-all,$caps" --ambient-caps="-all,$caps" "$@"
+}
+
+run "$hitratio" 0.1 1
+[ "$status" -eq 0 ] || skip_all "root cannot count here: $err"
+
+note "with just the two"
+
+dd if=/dev/zero of="$TMP/file" bs=4096 count=1000 2>/dev/null
+sync "$TMP/file"
+both=+bpf,+perfmon
+
+# cold WAY COMMAND...: as run, with the file out of memory but for what nobody can help
+cold() {
+	for _ in 1 2 3 4 5; do
+		"$BUILD/tests/pages" --evict "$TMP/file" && break
+	done
+	run "$@"
+}
+
+cold with_caps $both "$hitratio" -f kv -- cat "$TMP/file"
+printf '%s\n' "$err" >"$TMP/kv"
+is "a command: status 0" "$status" 0
+is "a command: each page of a cold file" "$(sed -n 's/^misses=//p' "$TMP/kv")" 1000
+run with_caps $both "$hitratio" -f kv 0.2 1
+is "the machine: status 0" "$status" 0
+sleep 100 &
+sleeper=$!
+run with_caps $both "$hitratio" -p $sleeper -f kv 0.2 1
+kill $sleeper
+is "another user's process: status 0" "$status" 0
+is "another user's process: its accesses" "$(value accesses)" 0
+
+note "as capabilities of the file"
+
+cp "$hitratio" "$BUILD/ratio-check" "$TMP/"
+if setcap cap_bpf,cap_perfmon=ep "$TMP/hitratio" 2>"$TMP/setcap"; then
+	cold as_nobody "$TMP/hitratio" -f kv -- cat "$TMP/file"
+	printf '%s\n' "$err" >"$TMP/kv"
+	is "each page of a cold file" "$(sed -n 's/^misses=//p' "$TMP/kv")" 1000
+	while [ ! -e "$TMP/over" ]; do
+		cat "$TMP/file" >/dev/null
+		sleep 0.05
+	done &
+	reader=$!
+	run as_nobody "$TMP/ratio-check" -c 0 0.2 3
+	: >"$TMP/over"
+	wait $reader
+	is "ratio-check beside it has a verdict" "$status" 0
+else
+	skip "hitratio with capabilities" "$(cat "$TMP/setcap")"
+fi
+
+done_testing
