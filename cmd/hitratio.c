@@ -89,7 +89,8 @@ static const struct opts_tool tool = {
 	"[options] [INTERVAL [COUNT]]\n[options] [INTERVAL [COUNT]] -- COMMAND [ARGUMENT...]\n"
 	"[options] --self-test [FOLDER]",
 	"Show what fraction of file reads the page cache serves, each INTERVAL (default 1 s)\n"
-	"COUNT times, for the machine, a process or a command from its start to its end.",
+	"COUNT times, for the machine, a process or a command from its start to its end;\n"
+	"-t ends the command, too.",
 	{ &interval_tables[true][false], &selftest_table },
 };
 
