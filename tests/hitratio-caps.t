@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# hitratio: with no more privilege than CAP_BPF and CAP_PERFMON it counts.
+# hitratio: with no more privilege than CAP_BPF and CAP_PERFMON it counts, and with less it says
+# what is missing.
 . "$(dirname "$0")/lib.sh"
 
 hitratio=$BUILD/hitratio
@@ -64,5 +65,26 @@ if setcap cap_bpf,cap_perfmon=ep "$TMP/hitratio" 2>"$TMP/setcap"; then
 else
 	skip "hitratio with capabilities" "$(cat "$TMP/setcap")"
 fi
+
+note "with one of them"
+
+run with_caps +bpf "$hitratio" 0.1 1
+is "without CAP_PERFMON: exit 3" "$status" 3
+like "without CAP_PERFMON: that is named" "$err" "*needs CAP_PERFMON*"
+run with_caps +perfmon "$hitratio" 0.1 1
+is "without CAP_BPF: exit 3" "$status" 3
+like "without CAP_BPF: that is named" "$err" "*needs CAP_BPF*"
+run setpriv --bounding-set=-bpf,-sys_admin --inh-caps=-bpf,-sys_admin "$hitratio" 0.1 1
+is "root without them: exit 3" "$status" 3
+like "root without them: says who takes them away" "$err" "*needs CAP_BPF, *root*container*"
+
+note "a reason is told to its end"
+
+# each tier's, and what would do without
+run sh -c 'ulimit -n 8; exec "$@"' sh "$hitratio" 0.1 1
+is "without descriptors: exit 3" "$status" 3
+like "all of hitratio's" "$err" "*kprobes: *tracepoints: *(--estimate would take what /proc tells)"
+run sh -c 'ulimit -n 14; exec "$@"' sh "$BUILD/ratio-check" -c 0 0.1 1
+like "and ratio-check's" "$out" "*kprobes: *tracepoints: *(--estimate would take what /proc tells)*"
 
 done_testing
