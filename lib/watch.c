@@ -175,6 +175,10 @@ aim_at(struct watch *watch, pid_t pid, int fd)
 		diag_error("cannot follow process %d: /proc: %s (it must be mounted: the children "
 			   "of a process are found there)",
 		    (int)pid, strerror(errno));
+	else if (errno == EACCES && watch->meter.probe)
+		diag_error("cannot follow process %d: /proc hides others' processes (hidepid): it "
+			   "takes CAP_SYS_PTRACE, or the group that its gid= names",
+		    (int)pid);
 	else
 		diag_error("process %d: %s", (int)pid, strerror(errno));
 	return -1;

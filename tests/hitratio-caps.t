@@ -46,6 +46,22 @@ kill $sleeper
 is "another user's process: status 0" "$status" 0
 is "another user's process: its accesses" "$(value accesses)" 0
 
+note "where /proc hides others' processes"
+
+sleep 100 &
+sleeper=$!
+# shellcheck disable=SC2016 # the inner shell's
+hiding() {
+	run unshare -m sh -c 'mount -t proc -o hidepid=2 proc /proc && exec "$@"' sh \
+		setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all,$both \
+		--ambient-caps=-all,$both "$@"
+}
+hiding "$hitratio" -- true
+is "a command is counted" "$status" 0
+hiding "$hitratio" -p $sleeper 0.1 1
+like "-p: some could be missed, so it does not begin" "$status $err" "3 *hidepid*CAP_SYS_PTRACE*"
+kill $sleeper
+
 note "as capabilities of the file"
 
 cp "$hitratio" "$BUILD/ratio-check" "$TMP/"
