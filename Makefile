@@ -129,7 +129,7 @@ build/tests/lib/%.o: lib/%.c Makefile
 build/tests/libhotset.a: $(SANE_OBJECTS)
 	$(call say,AR)rm -f $@ && ar rcs $@ $^
 
-$(UNITS): build/tests/unit/%: tests/unit/%.c tests/unit/tap.h build/tests/libhotset.a
+$(UNITS): build/tests/unit/%: tests/unit/%.c $(wildcard tests/unit/*.h) build/tests/libhotset.a
 	@mkdir -p $(@D)
 	$(call say,CC)$(SANE) $< build/tests/libhotset.a -o $@ -lpthread
 

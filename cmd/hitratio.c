@@ -10,6 +10,7 @@
 #include "num.h"
 #include "opts.h"
 #include "out.h"
+#include "patient.h"
 #include "selftest.h"
 #include "status.h"
 #include "stop.h"
@@ -67,6 +68,8 @@ parse_operands(struct options *opt, const struct opts_operands *operands)
 {
 	char **words = operands->words;
 
+	if (opts_late(words, operands->count))
+		return STATUS_UNKNOWN;
 	if (opt->self_test) {
 		if (operands->count > 1 || operands->command)
 			return opts_misuse("--self-test takes one folder at most");
@@ -103,6 +106,12 @@ watch_what(struct watch *watch, const struct options *opt)
 	return opt->pid ? watch_process(watch, opt->pid) : watch_machine(watch);
 }
 
+static void
+tidy(void *meter)
+{
+	meter_tidy(meter);
+}
+
 static int
 watch_into(struct watch *watch, const struct options *opt)
 {
@@ -114,9 +123,12 @@ watch_into(struct watch *watch, const struct options *opt)
 		return out_explain(&watch->out);
 	/* only a run that goes on has counters: prom's idea of a sum */
 	watch->out.running = opt->common.format == OUT_PROM && !opt->count && !opt->command;
+	/* also while nobody reads, or what is counted would be lost */
+	patient_meanwhile(tidy, &watch->meter);
 	status = watch_what(watch, opt);
 	meter_account(&watch->meter);
 	out_close(&watch->out);
+	patient_meanwhile(NULL, NULL);
 	return status;
 }
 
@@ -268,7 +280,7 @@ main(int argc, char **argv)
 
 	if (first < 0)
 		return status;
-	operands = opts_split(argc, argv, first);
+	operands = opts_split(argc, argv, first, &opt.common);
 	status = parse_operands(&opt, &operands);
 	if (status == STATUS_DONE)
 		status = check_options(&opt);

@@ -81,10 +81,12 @@ show(struct run *run)
 	if (!preflight->fits)
 		return STATUS_FAILED;
 	diag_note("%s", preflight->words);
-	return keeper->partial ? STATUS_PART : STATUS_DONE;
+	if (preflight->shortage)
+		diag_error("%s", preflight->shortage);
+	return keeper->partial || preflight->shortage ? STATUS_PART : STATUS_DONE;
 }
 
-/* What hangs at the end, or a report that nobody reads, is ended; but memory takes its time. */
+/* What hangs at the end is ended; but memory takes its time. */
 static int
 let_go(struct run *run)
 {
@@ -217,7 +219,7 @@ main(int argc, char **argv)
 
 	if (first < 0)
 		return status;
-	operands = opts_split(argc, argv, first);
+	operands = opts_split(argc, argv, first, &opt.common);
 	status = check(&opt, &operands);
 	if (status != STATUS_DONE)
 		return status;

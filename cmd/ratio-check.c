@@ -78,7 +78,7 @@ static const struct opts_option options[] = {
 	{ 'c', "critical", "PCT", opts_text, offsetof(struct options, critical),
 	    "CRITICAL where the ratio is below PCT" },
 	{ 0, "syslog", NULL, opts_flag, offsetof(struct options, syslog),
-	    "log anything but OK or a lack of reads, as " LOG_TAG },
+	    "log as " LOG_TAG " what is not OK, but not that nothing was read" },
 	{ 0, "estimate", NULL, opts_flag, offsetof(struct options, estimate),
 	    "judge an estimate too, where nothing can be counted" },
 	{ 0 },
@@ -168,6 +168,18 @@ read_window(char **operands, int count, struct request *request)
 	return 0;
 }
 
+static void
+explain_absence(char *reason)
+{
+	/* child.c looks there for the folder that we lie in */
+	if (access("/proc/self/exe", F_OK) < 0)
+		strcpy(reason,
+		    "hitratio is not in PATH, and without /proc, which is not mounted here, "
+		    "nobody can tell what is beside ratio-check");
+	else
+		strcpy(reason, "hitratio is neither beside ratio-check nor in PATH");
+}
+
 static int
 run_hitratio(const struct request *request, struct verdict *verdict)
 {
@@ -177,7 +189,7 @@ run_hitratio(const struct request *request, struct verdict *verdict)
 	int result;
 
 	if (!path) {
-		strcpy(verdict->reason, "hitratio is neither beside ratio-check nor in PATH");
+		explain_absence(verdict->reason);
 		return -1;
 	}
 	if (!request->estimate)
@@ -312,7 +324,7 @@ int
 main(int argc, char **argv)
 {
 	struct options given = { 0 };
-	struct opts_common common = { 0 };
+	struct opts_common common = { .timeout = NUM_UNKNOWN };
 	struct request request = { 0 };
 	struct verdict verdict = { 0 };
 	struct out out;
@@ -322,10 +334,11 @@ main(int argc, char **argv)
 	    argc, argv, &status);
 	if (first < 0)
 		return status;
-	if (read_limits(&given, &verdict.thresh) < 0 ||
+	if (opts_late(argv + first, (size_t)(argc - first)) ||
+	    read_limits(&given, &verdict.thresh) < 0 ||
 	    read_window(argv + first, argc - first, &request) < 0)
 		return STATUS_UNKNOWN;
-	if (common.timeout)
+	if (common.timeout != NUM_UNKNOWN)
 		request.timeout = common.timeout;
 	request.estimate = given.estimate;
 	stop_catch(request.timeout);
@@ -341,7 +354,7 @@ main(int argc, char **argv)
 	}
 	out_close(&out);
 	/* a host at rest is no alarm: nobody wants it in the log every five minutes */
-	if (given.syslog && verdict.status != STATUS_DONE && (verdict.known || !verdict.counted))
+	if (given.syslog && verdict.status != STATUS_DONE && !verdict.idle)
 		raise_alarm(&verdict);
 	return status;
 }

@@ -6,6 +6,7 @@
 
 #include "diag.h"
 #include "diff.h"
+#include "fd.h"
 #include "inventory.h"
 #include "missing.h"
 #include "num.h"
@@ -19,8 +20,7 @@
 #include "stop.h"
 #include "survey.h"
 
-#define OUTPUT_BUFFER 65536
-#define DEEPEST       4096 /* folders that --depth can tell apart */
+#define DEEPEST 4096 /* folders that --depth can tell apart */
 
 struct options {
 	struct select select;
@@ -186,8 +186,10 @@ choose_rows(struct state *state)
 	struct report *report = &state->report;
 	struct survey *survey = &state->survey;
 	bool deep = options->depth != NUM_UNKNOWN;
-	int status = report_choose(report, &options->choice, survey->view->table,
-	    survey->view->most);
+	int status;
+
+	state->options.choice.labels = options->common.format == OUT_PROM;
+	status = report_choose(report, &options->choice, survey->view->table, survey->view->most);
 
 	/* in prom a label a file is too many */
 	report->each_file = options->common.verbose > 0 && options->common.format != OUT_PROM;
@@ -233,7 +235,6 @@ run(struct state *state)
 int
 main(int argc, char **argv)
 {
-	static char buffer[OUTPUT_BUFFER];
 	static struct state state;
 	struct options *options = &state.options;
 	struct opts_group groups[] = { { select_options, &options->select },
@@ -247,8 +248,7 @@ main(int argc, char **argv)
 	status = choose(&state, argv + first, (size_t)(argc - first));
 	if (status != STATUS_DONE)
 		return status;
-	if (!isatty(STDOUT_FILENO))
-		setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
 	stop_catch(options->common.timeout);
+	fd_raise_limit();
 	return run(&state);
 }

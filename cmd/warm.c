@@ -8,6 +8,7 @@
 #include "budget.h"
 #include "diag.h"
 #include "eviction.h"
+#include "fd.h"
 #include "load.h"
 #include "num.h"
 #include "opts.h"
@@ -45,7 +46,7 @@ static const struct opts_option options[] = {
 	{ 0, "cgroup", "PATH", opts_text, offsetof(struct options, cgroup),
 	    "let this memory cgroup pay for what is read" },
 	{ 0, "dry-run", NULL, opts_flag, offsetof(struct options, dry_run),
-	    "read nothing: tell what would be read, and if it fits" },
+	    "only tell what would be read, and if it fits; --evict: dropped" },
 	{ 0, "idle", NULL, opts_flag, offsetof(struct options, idle),
 	    "read from disks when nobody else does" },
 	{ 0, "rate", "SIZE", opts_size, offsetof(struct options, rate),
@@ -181,7 +182,6 @@ check_evict(const struct options *opt)
 	    : opt->cgroup                 ? "--cgroup"
 	    : opt->rate != NUM_UNKNOWN    ? "--rate"
 	    : opt->idle                   ? "--idle"
-	    : opt->dry_run                ? "--dry-run"
 	    : opt->restore                ? "--restore"
 	    : opt->log                    ? "--log"
 	    : opt->ranges                 ? "--ranges"
@@ -271,6 +271,7 @@ evict(struct state *state)
 		.report = load->report,
 		.workers = load->workers,
 		.force = state->options.force,
+		.dry_run = load->dry_run,
 	};
 	eviction->report.table = &evicted_table;
 	status = report_open(&eviction->report, &state->options.common, NULL);
@@ -319,6 +320,7 @@ main(int argc, char **argv)
 	if (status != STATUS_DONE)
 		return status;
 	stop_catch(opt->common.timeout);
+	fd_raise_limit();
 	if (opt->evict)
 		return evict(&state);
 	status = begin(&state);

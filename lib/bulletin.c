@@ -58,8 +58,7 @@ write_file(struct bulletin *bulletin, uint64_t patience)
 	if (file->temporary)
 		fwrite(bulletin->text, 1, bulletin->length, file->stream); /* commit sees */
 	else
-		result = patient_write(fileno(file->stream), bulletin->text, bulletin->length,
-		    patience, NULL);
+		result = patient_write(file->fd, bulletin->text, bulletin->length, patience, NULL);
 	error = errno;
 	if (replace_commit(file) < 0)
 		return -1;

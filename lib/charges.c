@@ -25,18 +25,6 @@ struct window {
 	uint64_t groups[WINDOW];  /* inodes; what frames next to each other are read into */
 };
 
-/* Whether we are told the frame of a page that we have. */
-static bool
-sees_frames(const struct charges *charges)
-{
-	volatile char here = 0;
-	uint64_t frame;
-
-	(void)here;
-	pagemap_frames(charges->pagemap, (const char *)&here, &frame, 1);
-	return frame != 0;
-}
-
 enum charges_failure
 charges_open(struct charges *charges)
 {
@@ -45,7 +33,7 @@ charges_open(struct charges *charges)
 	if (charges->groups >= 0)
 		charges->pagemap = pagemap_open();
 	if (charges->pagemap >= 0)
-		return sees_frames(charges) ? CHARGES_OPEN : CHARGES_PRIVILEGE;
+		return pagemap_tells(charges->pagemap) ? CHARGES_OPEN : CHARGES_PRIVILEGE;
 	if (errno == ENOENT)
 		return CHARGES_KERNEL;
 	return errno == EACCES || errno == EPERM ? CHARGES_PRIVILEGE : CHARGES_UNREADABLE;

@@ -61,9 +61,30 @@ add_column(struct columns *columns, const struct out_table *table, int at, int f
 		column->width = -NAME_WIDTH;
 }
 
+/* Whether the field is among the first COUNT columns. */
+static bool
+is_chosen(const struct columns *columns, int count, int field)
+{
+	for (int i = 0; i < count; i++)
+		if (columns->from[i] == field)
+			return true;
+	return false;
+}
+
+/* Adds the labels that are not among the first COUNT columns; returns how many there are then. */
+static int
+add_labels(struct columns *columns, const struct out_table *table, int count)
+{
+	for (int field = 0; field < table->count; field++)
+		if (table->fields[field].kind == OUT_STRING && table->fields[field].metric &&
+		    !is_chosen(columns, count, field))
+			add_column(columns, table, count++, field);
+	return count;
+}
+
 int
 columns_choose(struct columns *columns, const struct out_table *table, const char *list,
-    const char **wrong)
+    bool labels, const char **wrong)
 {
 	int count = 0;
 
@@ -77,14 +98,16 @@ columns_choose(struct columns *columns, const struct out_table *table, const cha
 			snprintf(key, sizeof key, "%.*s", (int)length, name);
 			field = rows_field(table, key);
 		}
-		if (field < 0 || count == OUT_FIELDS) {
+		if (field < 0 || is_chosen(columns, count, field)) {
 			*wrong = name;
-			errno = field < 0 ? EINVAL : E2BIG;
+			errno = field < 0 ? EINVAL : EEXIST;
 			return -1;
 		}
 		add_column(columns, table, count, field);
 		name = name[length] ? name + length + 1 : NULL;
 	}
+	if (labels)
+		count = add_labels(columns, table, count);
 	columns->table = (struct out_table){
 		.fields = columns->fields,
 		.count = count,

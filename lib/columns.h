@@ -14,11 +14,12 @@ struct columns {
 };
 
 /*
- * LIST has names of fields of TABLE, by commas, each as rows_field knows it. Returns 0, or
- * -1 with errno: EINVAL where there is no such field (*WRONG is where its name begins),
- * E2BIG for more than OUT_FIELDS.
+ * LIST has names of fields of TABLE, by commas, each as rows_field knows it. With LABELS, those
+ * that prom tells rows apart by come last, where they are not in it. Returns 0, or -1 with errno:
+ * EINVAL where there is no such field, EEXIST for one that comes twice (*WRONG is where its name
+ * begins).
  */
 int columns_choose(struct columns *columns, const struct out_table *table, const char *list,
-    const char **wrong);
+    bool labels, const char **wrong);
 
 #endif

@@ -7,11 +7,15 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "diag.h"
 #include "each_run.h"
 #include "folder.h"
 
 #define MIN_BATCHES 16
 #define LOOK        100 /* between looks at a stop, in ms */
+
+/* Of a line of a list: an errno that no file system has, nor LIST_CUT. */
+#define HOLDS_NUL ENOSTR
 
 static void
 submit(struct each_run *run)
@@ -155,7 +159,7 @@ walk_list(struct each_run *run)
 			walk_operand(&run->walk, entry.path);
 		else if (errno != EAGAIN)
 			add_failure(run, *entry.path ? entry.path : run->each.select->files_from,
-			    errno);
+			    errno == EINVAL ? HOLDS_NUL : errno);
 		else if (!refill(run))
 			break;
 	}
@@ -257,21 +261,6 @@ processors(void)
 	return count < 1 ? 1 : count > 64 ? 64 : (unsigned)count;
 }
 
-/* How many files each worker may keep open, so that all do with the limit. */
-static size_t
-choose_tray_size(const struct each_run *run)
-{
-	/* folders, lists, output */
-	const size_t others = WALK_OPEN + run->pool.size * BATCH_FOLDERS + 16;
-	struct rlimit limit;
-	size_t share;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur <= others)
-		return 1;
-	share = (size_t)((limit.rlim_cur - others) / run->pool.workers);
-	return share < 1 ? 1 : share < EACH_TOGETHER ? share : EACH_TOGETHER;
-}
-
 static size_t
 batches_for(unsigned workers)
 {
@@ -284,13 +273,46 @@ each_ahead(unsigned workers)
 	return batches_for(workers ? workers : processors()) * BATCH_ITEMS;
 }
 
+/* How many files may be open beside those of the walk, the list and the output. */
+static size_t
+spare_files(void)
+{
+	const size_t others = WALK_OPEN + 16;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return 0;
+	return limit.rlim_cur > others ? (size_t)limit.rlim_cur - others : 0;
+}
+
+/* As many workers, and files of each, as may be open at a time, with the folders of two batches
+ * for each worker. */
+static void
+choose_sizes(struct each_run *run)
+{
+	const size_t folders = (size_t)2 * BATCH_FOLDERS;
+	struct pool *pool = &run->pool;
+	size_t spare = spare_files(), most = spare / (1 + folders);
+
+	pool->workers = run->each.workers ? run->each.workers : processors();
+	if (pool->workers > most)
+		pool->workers = most ? (unsigned)most : 1;
+	pool->size = batches_for(pool->workers);
+	if (pool->size * BATCH_FOLDERS + pool->workers > spare)
+		pool->size = (size_t)2 * pool->workers;
+	run->tray_size = 1;
+	if (spare > pool->size * BATCH_FOLDERS + pool->workers)
+		run->tray_size = (spare - pool->size * BATCH_FOLDERS) / pool->workers;
+	if (run->tray_size > EACH_TOGETHER)
+		run->tray_size = EACH_TOGETHER;
+}
+
 static int
 allocate(struct each_run *run)
 {
 	struct pool *pool = &run->pool;
 
-	pool->workers = run->each.workers ? run->each.workers : processors();
-	pool->size = batches_for(pool->workers);
+	choose_sizes(run);
 	pool->jobs = calloc(pool->size, sizeof *pool->jobs);
 	run->batches = calloc(pool->size, sizeof *run->batches);
 	run->results = calloc(pool->size * BATCH_ITEMS, run->each.result_size + 1);
@@ -301,7 +323,6 @@ allocate(struct each_run *run)
 	if (run->each.gathers) {
 		pool->share = BATCH_ITEMS;
 		pool->settle = each_settle;
-		run->tray_size = choose_tray_size(run);
 		run->trays = calloc(pool->workers, sizeof *run->trays);
 		if (!run->trays)
 			return -1;
@@ -354,6 +375,22 @@ each_run(const struct each *each, char **operands, size_t count)
 	return error ? -1 : 0;
 }
 
+void
+each_explain(const struct each *each, int error)
+{
+	const char *jobs = each->workers > 1 ? ", or have fewer by --jobs" : "";
+
+	if (error == EAGAIN)
+		diag_error("cannot start: not even two threads: raise the limit (ulimit -u or -v, "
+			   "pids.max of the cgroup, TasksMax= of the unit)");
+	else if (error == ENOMEM)
+		diag_error("cannot start: no memory for %u threads: raise the limit (ulimit -v)%s",
+		    each->workers ? each->workers : processors(), jobs);
+	else
+		diag_file(each->select->files_from ? each->select->files_from : "cannot start",
+		    error);
+}
+
 const char *
 each_error(const struct each_file *file)
 {
@@ -364,6 +401,10 @@ each_error(const struct each_file *file)
 		return "too many open files on this machine: raise fs.file-max (sysctl)";
 	case ESPIPE:
 		return "not a file, folder or block device";
+	case HOLDS_NUL:
+		return "the list holds NUL: -0 (--null) reads such";
+	case LIST_CUT:
+		return "the list ends here, with no NUL behind this name: it may be cut off";
 	case ERANGE:
 		return "a range of it ends beyond 2^64 bytes";
 	case ENOENT:

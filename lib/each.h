@@ -138,6 +138,9 @@ void each_cut(struct each_run *run);
 /* For find: something that failed. */
 void each_failed(struct each_run *run, const char *path, int error);
 
+/* Reports that each_run could not be done for ERROR, and what would mend it. */
+void each_explain(const struct each *each, int error);
+
 /* What FILE's error means, and what would mend it where a limit was hit. */
 const char *each_error(const struct each_file *file);
 

@@ -33,6 +33,7 @@ struct each_run {
 	char *results, *notes; /* of all their items */
 	struct tray *trays;    /* of each worker; NULL: files are worked on one by one */
 	size_t tray_size;      /* files that one takes */
+	atomic_uint open;      /* files that workers have open */
 	struct twins twins;    /* where results are shared */
 	struct batch *batch;   /* being filled, NULL: none */
 	atomic_int lost;       /* errno of what could not be reported */

@@ -5,6 +5,10 @@
 
 #include "each_run.h"
 #include "opening.h"
+#include "stop.h"
+
+#define CLOSING 2000000ULL /* ns between tries to open where too many files are open */
+#define MOMENT  50         /* such tries */
 
 static void
 clear_result(const struct each_run *run, void *result)
@@ -15,10 +19,12 @@ clear_result(const struct each_run *run, void *result)
 }
 
 static void
-close_file(struct each_file *file)
+close_file(struct each_run *run, struct each_file *file)
 {
-	if (file->fd >= 0)
+	if (file->fd >= 0) {
 		close(file->fd);
+		atomic_fetch_sub(&run->open, 1);
+	}
 	file->fd = -1;
 }
 
@@ -37,7 +43,7 @@ finish_file(struct each_run *run, struct each_file *file)
 {
 	if (run->each.shares && each_counts_once(run, file))
 		twins_done(&run->twins, &file->status, file->result, file->error);
-	close_file(file);
+	close_file(run, file);
 }
 
 static void
@@ -58,7 +64,7 @@ is_shared(struct each_run *run, struct tray *tray, struct each_file *file)
 		return false;
 	if (tray)
 		work_on_tray(run, tray); /* it may be in there, or what another waits for */
-	close_file(file);
+	close_file(run, file);
 	file->error = twins_take(&run->twins, &file->status, file->result);
 	return true;
 }
@@ -71,16 +77,36 @@ each_settle(const struct pool_claim *claim, void *argument)
 	work_on_tray(run, &run->trays[claim->worker]);
 }
 
-/* As opening_open; where too many files are open for one more, those in the tray need not be. */
+/* As opening_open; counts what is open. */
+static int
+open_counted(struct each_run *run, struct batch_item *item, const char *name)
+{
+	int opened = opening_open(item, name, &run->each), error = errno;
+
+	if (item->file.fd >= 0)
+		atomic_fetch_add(&run->open, 1);
+	errno = error;
+	return opened;
+}
+
+/* As opening_open; where too many files are open for one more, those in the tray need not be, and
+ * what other workers have open is waited for, and for a moment what the walk has. */
 static int
 open_beside(struct each_run *run, struct tray *tray, struct batch_item *item, const char *name)
 {
-	int opened = opening_open(item, name, &run->each);
+	int opened = open_counted(run, item, name);
 
-	if (opened >= 0 || errno != EMFILE || !tray || tray->count == 0)
-		return opened;
-	work_on_tray(run, tray);
-	return opening_open(item, name, &run->each);
+	if (opened < 0 && errno == EMFILE && tray)
+		work_on_tray(run, tray);
+	for (int tries = 0; opened < 0 && errno == EMFILE && tries < MOMENT; tries++) {
+		if (pool_stopping(&run->pool))
+			break;
+		if (atomic_load(&run->open))
+			tries = 0;
+		stop_sleep(stop_now() + CLOSING, -1);
+		opened = open_counted(run, item, name);
+	}
+	return opened;
 }
 
 /* Works on the file of CLAIM, which is open: at once, or with others. */
@@ -110,7 +136,7 @@ look_at(struct each_run *run, struct tray *tray, struct batch_item *item, struct
 	if (run->each.look)
 		run->each.look(file, run->each.argument);
 	if (file->error)
-		close_file(file);
+		close_file(run, file);
 	else if (!is_shared(run, tray, file))
 		work_on(run, tray, file, claim);
 }
@@ -132,7 +158,7 @@ each_work(struct pool_claim *claim, void *argument)
 		if (opened > 0)
 			look_at(run, tray, item, claim);
 		else
-			close_file(&item->file);
+			close_file(run, &item->file);
 	}
 	item->finished = opened != 0;
 }

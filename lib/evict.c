@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -26,6 +25,7 @@ struct job {
 	struct stayed_asked asked;
 	uint64_t end; /* as asked.end, but within the file */
 	bool act;     /* still to drop something, not just to measure */
+	bool untold;  /* a dry run was stopped before it was known whether it would */
 	uint64_t waited;
 	unsigned looks; /* after a stop */
 	struct evict *result;
@@ -157,8 +157,9 @@ wait_for(struct job *job, uint64_t time)
 static void
 explain(struct job *job, struct window *window)
 {
-	stayed_explain(&job->tools->stayed, &job->asked, window->first, window->pages, window->in,
-	    window->reasons);
+	if (!stayed_explain(&job->tools->stayed, &job->asked, window->first, window->pages,
+		window->in, window->reasons))
+		job->result->dirt_hidden = job->asked.foresee;
 }
 
 /* Until nothing is left, or nothing that may go yet. */
@@ -196,21 +197,21 @@ count(struct job *job, const struct window *window)
 		result->resident += end - start;
 		if (result->left)
 			result->left_bytes += end - start;
-		else
+		else if (window->reasons[i] != STAYED_NOTHING)
 			result->stayed[window->reasons[i]] += end - start;
 	}
 }
 
-/* Nothing there is nothing to do, whoever uses the file. Other than mincore, cachestat counts
- * pages of which only some blocks are there, too. */
+/* Nothing there is nothing to do, whoever uses the file; pages of which only some blocks are there
+ * are something. Whether that was told by cachestat: *QUICK. */
 static bool
-is_cold(const struct job *job, uint64_t start, uint64_t end, enum residency_method *method)
+is_cold(const struct job *job, uint64_t start, uint64_t end, bool *quick)
 {
 	struct residency seen;
 
 	residency_query(job->asked.fd, job->asked.status, start, end - start, &seen);
-	*method = seen.method;
-	return seen.method != RESIDENCY_UNKNOWN && seen.resident == 0;
+	*quick = seen.detailed;
+	return seen.method != RESIDENCY_UNKNOWN && seen.begun == 0;
 }
 
 /*
@@ -222,7 +223,7 @@ static int
 pass_cold(struct job *job, uint64_t *number, uint64_t last)
 {
 	uint64_t stretch = WINDOW, pages, start, end;
-	enum residency_method method;
+	bool quick;
 
 	while (*number < last) {
 		if (stop_asked() && job->looks++ >= LAST_LOOKS) {
@@ -231,9 +232,9 @@ pass_cold(struct job *job, uint64_t *number, uint64_t last)
 		}
 		pages = num_least(last - *number, stretch - *number % WINDOW);
 		clip(job, *number, pages, &start, &end);
-		if (is_cold(job, start, end, &method)) {
+		if (is_cold(job, start, end, &quick)) {
 			*number += pages;
-			if (method == RESIDENCY_CACHESTAT && stretch < LONGEST)
+			if (quick && stretch < LONGEST)
 				stretch *= 2;
 		} else if (stretch > WINDOW)
 			stretch /= 2;
@@ -255,11 +256,13 @@ handle(struct job *job, struct window *window)
 	memset(window->reasons, STAYED_UNKNOWN, window->pages);
 	if (job->act && empty(job, window, start, end) < 0)
 		return -1;
-	if (!job->act && !job->result->left)
+	if (!job->act && !job->result->left && !job->untold)
 		explain(job, window);
 	/* it may have gone while the reason was sought */
 	if (any_in(window->in, window->pages) && look(job, window, window->in) < 0)
 		return -1;
+	if (job->asked.foresee) /* and was not dropped by us then */
+		memcpy(window->before, window->in, window->pages);
 	count(job, window);
 	return 0;
 }
@@ -305,6 +308,25 @@ is_measurable(struct job *job)
 	return proof.method != RESIDENCY_UNKNOWN;
 }
 
+/* Who uses a file decides whether it is left. Where all shall go, it still tells a dry run that
+ * nothing is mapped, if the pages do not. */
+static void
+ask_who_uses(struct job *job)
+{
+	const struct evict_tools *tools = job->tools;
+	bool blind = tools->how.dry_run && !tools->stayed.frames.known;
+	enum inuse used;
+
+	if (job->asked.tmpfs || (tools->how.force && !blind))
+		return;
+	used = inuse_ask(&job->tools->inuse, job->asked.fd, job->asked.status);
+	job->asked.unused = used == INUSE_FREE && !stop_asked(); /* which ends the asking */
+	if (tools->how.force)
+		return;
+	job->result->left = used;
+	job->untold = tools->how.dry_run && used == INUSE_FREE && !job->asked.unused;
+}
+
 static void
 work(struct job *job)
 {
@@ -313,9 +335,9 @@ work(struct job *job)
 
 	if (result->why == RESIDENCY_NOT_PAGE_CACHE)
 		return;
-	if (!job->tools->how.force && !job->asked.tmpfs)
-		result->left = inuse_ask(&job->tools->inuse, job->asked.fd, job->asked.status);
-	job->act = result->left == INUSE_FREE && !job->asked.tmpfs && !stop_asked();
+	ask_who_uses(job);
+	job->act = result->left == INUSE_FREE && !job->asked.tmpfs && !job->tools->how.dry_run &&
+	    !stop_asked();
 	if (measurable)
 		handle_all(job);
 	else if (job->act)
@@ -329,31 +351,21 @@ is_reported_once(const struct evict_tools *tools, const struct stat *status)
 	return tools->how.once && (status->st_nlink > 1 || tools->how.follow);
 }
 
-/* What was done with the file under another of its names, if that was not long ago. */
-static bool
-recall(struct evict_tools *tools, const struct stat *status, struct evict *result)
-{
-	bool found = false;
-
-	pthread_mutex_lock(&tools->lock);
-	for (size_t i = 0; i < tools->size && i < tools->next && !found; i++) {
-		const struct evict_done *done = &tools->done[i];
-
-		found = done->device == status->st_dev && done->inode == status->st_ino;
-		if (found)
-			*result = done->result;
-	}
-	pthread_mutex_unlock(&tools->lock);
-	return found;
-}
-
+/* With no other thread at the same file. */
 static void
-remember(struct evict_tools *tools, const struct stat *status, const struct evict *result)
+evict_alone(struct job *job, uint64_t length)
 {
-	pthread_mutex_lock(&tools->lock);
-	tools->done[tools->next++ % tools->size] = (struct evict_done){ status->st_dev,
-		status->st_ino, *result };
-	pthread_mutex_unlock(&tools->lock);
+	struct evict_tools *tools = job->tools;
+	const struct stayed_asked *asked = &job->asked;
+	bool quick;
+
+	if (inuse_enter(&tools->inuse, asked->fd, asked->status) < 0) {
+		job->result->error = errno;
+		return;
+	}
+	if (!is_cold(job, asked->offset, asked->offset + length, &quick))
+		work(job);
+	inuse_leave(&tools->inuse, asked->fd, asked->status);
 }
 
 void
@@ -364,42 +376,44 @@ evict_range(struct evict_tools *tools, int fd, const struct stat *status, uint64
 	bool once = is_reported_once(tools, status);
 	struct job job = {
 		.tools = tools,
-		.asked = { fd, status, offset, end >= size ? UINT64_MAX : end,
-		    stayed_in_tmpfs(fd, status) },
+		.asked = {
+			.fd = fd,
+			.status = status,
+			.offset = offset,
+			.end = end >= size ? UINT64_MAX : end,
+			.tmpfs = stayed_in_tmpfs(fd, status),
+			.foresee = tools->how.dry_run,
+		},
 		.end = end,
 		.result = result,
 	};
 
-	enum residency_method method;
-
 	*result = (struct evict){ .why = RESIDENCY_KNOWN };
 	if (length == 0)
 		return;
-	if (inuse_enter(&tools->inuse, fd, status) < 0) {
-		result->error = errno;
+	if (once && !twins_claim(&tools->twins, status)) {
+		/* who works on it asks whether it is in use */
+		if (inuse_let_go(&tools->inuse, fd) < 0)
+			result->error = errno;
+		else
+			twins_take(&tools->twins, status, result);
 		return;
 	}
-	if (!once || !recall(tools, status, result)) {
-		if (!is_cold(&job, offset, end, &method))
-			work(&job);
-		if (once)
-			remember(tools, status, result);
-	}
-	inuse_leave(&tools->inuse, fd, status);
+	evict_alone(&job, length);
+	if (once)
+		twins_done(&tools->twins, status, result, 0);
 }
 
 int
 evict_begin(struct evict_tools *tools, const struct evict_how *how)
 {
 	tools->how = *how;
-	tools->next = 0;
-	tools->size = each_ahead(how->workers);
-	tools->done = calloc(tools->size, sizeof *tools->done);
-	if (!tools->done)
+	if (twins_begin(&tools->twins, each_ahead(how->workers), sizeof(struct evict)) < 0) {
+		twins_free(&tools->twins);
 		return -1;
+	}
 	stayed_begin(&tools->stayed);
 	inuse_begin(&tools->inuse);
-	pthread_mutex_init(&tools->lock, NULL);
 	return 0;
 }
 
@@ -408,6 +422,5 @@ evict_end(struct evict_tools *tools)
 {
 	stayed_end(&tools->stayed);
 	inuse_end(&tools->inuse);
-	pthread_mutex_destroy(&tools->lock);
-	free(tools->done);
+	twins_free(&tools->twins);
 }

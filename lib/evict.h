@@ -2,17 +2,18 @@
 #ifndef HOTSET_EVICT_H
 #define HOTSET_EVICT_H
 
-#include <pthread.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
 
 #include "inuse.h"
 #include "residency.h"
 #include "stayed.h"
+#include "twins.h"
 
-/* Drops a range of a file from the page cache, and measures what is there then. */
+/* Drops a range of a file from the page cache, and measures what is there then. A dry run tells
+ * what would stay: of what is in, that is stayed and left_bytes, but not what is dirty, which
+ * would go once it is written back. */
 
 struct evict {
 	enum residency_why why;          /* RESIDENCY_KNOWN: the next five are measured */
@@ -22,14 +23,16 @@ struct evict {
 	uint64_t stayed[STAYED_REASONS]; /* of these, by reason, but for a file that is left */
 	uint64_t left_bytes;             /* of these, in a file that is left */
 	enum inuse left;                 /* INUSE_FREE: it was not */
+	bool dirt_hidden;                /* of a dry run: what is dirty is not for us to know */
 	int error;      /* errno of what failed in writing back or dropping, or 0 */
 	int unmeasured; /* errno where why is RESIDENCY_ERROR */
 };
 
 /* How, for all files. */
 struct evict_how {
-	bool force; /* files that others use as well */
-	bool once;  /* a file of several names is reported for one of them: see each_run */
+	bool force;   /* files that others use as well */
+	bool dry_run; /* drops nothing, nor writes it back */
+	bool once;    /* a file of several names is reported for one of them: see each_run */
 	bool follow;
 	unsigned workers;
 };
@@ -39,15 +42,7 @@ struct evict_tools {
 	struct evict_how how;
 	struct stayed_tools stayed;
 	struct inuse_tools inuse;
-
-	/* The files of several names that were done last, a ring: any of their names may be
-	 * the one that is reported. */
-	pthread_mutex_t lock;
-	struct evict_done {
-		uint64_t device, inode;
-		struct evict result;
-	} * done;
-	size_t size, next;
+	struct twins twins; /* any name of a file may be the one that is reported */
 };
 
 /* -1 with ENOMEM. */

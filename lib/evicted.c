@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "evicted.h"
 
-#define NSEC 1000000000ULL
-
 enum field {
 	F_PATH,
 	F_FILES,
@@ -78,77 +76,65 @@ const struct out_table evicted_table = { .fields = fields,
 	.columns = columns,
 	.mode = "--evict" };
 
-static void
-take_sums(struct evicted *single, const struct each_file *file, const struct evict *evict)
-{
-	single->size = file->length;
-	single->already = evict->already;
-	single->evicted = evict->evicted;
-	single->resident = evict->resident;
-	single->left_bytes = evict->left_bytes;
-	for (int i = 0; i < STAYED_REASONS; i++)
-		single->stayed[i] = evict->stayed[i];
-}
-
 void
 evicted_file(struct evicted *evicted, const struct each_file *file)
 {
 	const struct evicted_file *result = file->result;
 	const struct evict *evict = &result->evict;
-	struct evicted single = { .failed = file->error || evict->why != RESIDENCY_KNOWN };
+	struct evicted single = { .left = evict->left != INUSE_FREE };
+	struct outcome *outcome = &single.outcome;
 
-	if (result->end) {
-		single.files = 1;
-		single.hidden = evict->why == RESIDENCY_NO_PERMISSION;
-		single.elsewhere = evict->why == RESIDENCY_NOT_PAGE_CACHE;
-		single.left = evict->left != INUSE_FREE;
-		single.start = result->start;
-		single.end = result->end;
-		if (evict->why == RESIDENCY_KNOWN)
-			take_sums(&single, file, evict);
+	if (outcome_file(outcome, file, evict->why, result->start, result->end)) {
+		outcome->already = evict->already;
+		outcome->resident = evict->resident;
+		single.evicted = evict->evicted;
+		single.left_bytes = evict->left_bytes;
+		single.dirt_hidden = evict->dirt_hidden;
+		for (int i = 0; i < STAYED_REASONS; i++)
+			single.stayed[i] = evict->stayed[i];
 	}
 	evicted_add(evicted, &single);
-}
-
-static void
-add_bytes(struct evicted *evicted, uint64_t *sum, uint64_t more)
-{
-	evicted->beyond |= __builtin_add_overflow(*sum, more, sum);
 }
 
 void
 evicted_add(struct evicted *evicted, const struct evicted *more)
 {
-	evicted->files += more->files;
-	evicted->failed += more->failed;
-	evicted->hidden += more->hidden;
-	evicted->elsewhere += more->elsewhere;
+	struct outcome *outcome = &evicted->outcome;
+
+	outcome_add(outcome, &more->outcome);
 	evicted->left += more->left;
-	evicted->beyond |= more->beyond;
-	add_bytes(evicted, &evicted->size, more->size);
-	add_bytes(evicted, &evicted->already, more->already);
-	add_bytes(evicted, &evicted->evicted, more->evicted);
-	add_bytes(evicted, &evicted->resident, more->resident);
-	add_bytes(evicted, &evicted->left_bytes, more->left_bytes);
+	evicted->dirt_hidden |= more->dirt_hidden;
+	outcome_bytes(outcome, &evicted->evicted, more->evicted);
+	outcome_bytes(outcome, &evicted->left_bytes, more->left_bytes);
 	for (int i = 0; i < STAYED_REASONS; i++)
-		add_bytes(evicted, &evicted->stayed[i], more->stayed[i]);
-	if (more->end && (!evicted->end || more->start < evicted->start))
-		evicted->start = more->start;
-	if (more->end > evicted->end)
-		evicted->end = more->end;
+		outcome_bytes(outcome, &evicted->stayed[i], more->stayed[i]);
+}
+
+uint64_t
+evicted_planned(const struct evicted *evicted)
+{
+	uint64_t planned = evicted->outcome.resident - evicted->left_bytes;
+
+	for (int i = 0; i < STAYED_REASONS; i++)
+		if (i != STAYED_DIRTY) /* goes once it is written back */
+			planned -= evicted->stayed[i];
+	return planned;
 }
 
 static void
 fill_in(const struct evicted *evicted, struct out_value *values)
 {
-	values[F_SIZE] = out_number(evicted->size);
-	values[F_ALREADY] = out_number(evicted->already);
+	const struct outcome *outcome = &evicted->outcome;
+
+	values[F_SIZE] = out_number(outcome->size);
+	values[F_ALREADY] = out_number(outcome->already);
 	values[F_EVICTED] = out_number(evicted->evicted);
-	values[F_RESIDENT] = out_number(evicted->resident);
-	values[F_RATIO] = out_percent(evicted->resident, evicted->size);
+	values[F_RESIDENT] = out_number(outcome->resident);
+	values[F_RATIO] = out_percent(outcome->resident, outcome->size);
 	values[F_MAPPED] = out_number(evicted->stayed[STAYED_MAPPED]);
 	values[F_LOCKED] = out_number(evicted->stayed[STAYED_LOCKED]);
-	values[F_DIRTY] = out_number(evicted->stayed[STAYED_DIRTY]);
+	if (!evicted->dirt_hidden)
+		values[F_DIRTY] = out_number(evicted->stayed[STAYED_DIRTY]);
 	values[F_TMPFS] = out_number(evicted->stayed[STAYED_TMPFS]);
 	values[F_EDGE] = out_number(evicted->stayed[STAYED_EDGE]);
 	values[F_UNKNOWN] = out_number(evicted->stayed[STAYED_UNKNOWN]);
@@ -158,17 +144,17 @@ fill_in(const struct evicted *evicted, struct out_value *values)
 void
 evicted_put(const struct evicted *evicted, const char *path, struct report *report)
 {
+	const struct outcome *outcome = &evicted->outcome;
 	struct out_value values[FIELDS] = {
 		[F_PATH] = out_string(path),
-		[F_FILES] = out_number(evicted->files),
+		[F_FILES] = out_number(outcome->files),
 		[F_SKIPPED_FILES] = out_number(evicted->left),
-		[F_FAILED] = out_number(evicted->failed),
+		[F_FAILED] = out_number(outcome->failed),
 	};
 
-	/* where no file could be measured, these figures are not 0 */
-	if (!evicted->beyond && (evicted->size > 0 || evicted->failed == 0))
+	if (outcome_known(outcome))
 		fill_in(evicted, values);
-	if (evicted->end)
-		values[F_SECONDS] = out_real((double)(evicted->end - evicted->start) / NSEC);
+	if (outcome->end)
+		values[F_SECONDS] = out_real(outcome_seconds(outcome));
 	report_put(report, values, NULL);
 }

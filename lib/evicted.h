@@ -8,6 +8,7 @@
 #include "each.h"
 #include "evict.h"
 #include "out.h"
+#include "outcome.h"
 #include "report.h"
 
 /* What warm --evict did with a file, an operand or all: sums, and the row made of them. */
@@ -19,23 +20,22 @@ struct evicted_file {
 };
 
 struct evicted {
-	uint64_t files;             /* that could be opened */
-	uint64_t failed;            /* could not be opened, written back, dropped or measured */
-	uint64_t hidden, elsewhere; /* of these: we may not know; not in the page cache */
-	uint64_t left;              /* skipped, as others use them or may do so */
+	struct outcome outcome;
+	uint64_t left; /* files that were skipped, as others use them or may do so */
 
 	/* Bytes, of the files that could be measured. */
-	uint64_t size, already, evicted, resident, left_bytes;
+	uint64_t evicted, left_bytes;
 	uint64_t stayed[STAYED_REASONS];
-	bool beyond; /* a sum in bytes is more than 64 bits hold: none is known */
-
-	uint64_t start, end; /* stop_now; end 0: nothing happened */
+	bool dirt_hidden; /* of some it is not known what is dirty */
 };
 
 extern const struct out_table evicted_table;
 
 void evicted_file(struct evicted *evicted, const struct each_file *file);
 void evicted_add(struct evicted *evicted, const struct evicted *more);
+
+/* Bytes that would go, after a dry run. */
+uint64_t evicted_planned(const struct evicted *evicted);
 
 /* Puts the row of PATH. */
 void evicted_put(const struct evicted *evicted, const char *path, struct report *report);

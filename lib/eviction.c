@@ -34,7 +34,7 @@ work(struct each_file *file, void *argument)
 	    &result->evict);
 	result->end = stop_now();
 	file->error = result->evict.error ? result->evict.error : result->evict.unmeasured;
-	progress_add(&eviction->report.progress, file->length);
+	progress_add(&eviction->report.progress, eviction->dry_run ? 1 : file->length);
 }
 
 static void
@@ -76,7 +76,7 @@ report(const struct each_file *file, void *argument)
 	note_left(eviction, file);
 	evicted_file(&single, file);
 	evicted_add(&eviction->current, &single);
-	if (single.files && report_has_row(&eviction->report, file->operand, file->path))
+	if (single.outcome.files && report_has_row(&eviction->report, file->operand, file->path))
 		evicted_put(&single, file->path, &eviction->report);
 }
 
@@ -87,15 +87,50 @@ operand_done(size_t operand, const char *name, void *argument)
 	struct evicted *current = &eviction->current;
 
 	(void)operand;
-	if (current->files || !current->failed) {
+	if (current->outcome.files || !current->outcome.failed) {
 		eviction->worked = true;
 		evicted_put(current, name, &eviction->report);
 	}
 	progress_clear(&eviction->report.progress);
-	if (unmeasured_explain(name, current->files, current->hidden, current->elsewhere))
+	if (unmeasured_explain(name, current->outcome.files, current->outcome.hidden,
+		current->outcome.elsewhere))
 		worsen(eviction, STATUS_PART);
 	evicted_add(&eviction->all, current);
 	*current = (struct evicted){ 0 };
+}
+
+/* What a dry run is for. */
+static void
+explain_plan(const struct eviction *eviction)
+{
+	const struct evicted *all = &eviction->all;
+	unsigned long long planned = evicted_planned(all), dirty = all->stayed[STAYED_DIRTY];
+	char written[64] = "";
+
+	if (all->dirt_hidden)
+		snprintf(written, sizeof written, "; which of them are dirty cannot be told");
+	else if (dirty)
+		snprintf(written, sizeof written, ", %s (%llu bytes) of them once written back",
+		    BYTES(dirty), dirty);
+	diag_note("a dry run: %s (%llu bytes)%s would be dropped%s", BYTES(planned), planned,
+	    all->outcome.failed ? " of what can be measured" : "", written);
+}
+
+/* One reason why something stayed, or would. */
+static void
+explain_reason(struct eviction *eviction, enum stayed reason, const char *words)
+{
+	unsigned long long bytes = eviction->all.stayed[reason];
+	const char *stayed = !eviction->dry_run ? "stayed"
+	    : reason == STAYED_UNKNOWN          ? "may stay"
+						: "would stay";
+
+	if (!bytes || (reason == STAYED_UNKNOWN && stop_asked()))
+		return;
+	if (reason == STAYED_DIRTY && eviction->dry_run)
+		return; /* it would go: explain_plan has it */
+	diag_error("%s (%llu bytes) %s in memory: %s", BYTES(bytes), bytes, stayed, words);
+	worsen(eviction, STATUS_PART);
 }
 
 /* What stayed of the files that were not left, a line for each reason. */
@@ -113,19 +148,18 @@ explain_stayed(struct eviction *eviction)
 		[STAYED_DIRTY] = "they are dirty still, or under writeback",
 	};
 
-	if (eviction->all.beyond) {
+	static const char may_stay[] =
+	    "whether a process has them mapped, or their large folio reaches out of --range, "
+	    "cannot be told (root with CAP_SYS_ADMIN may find out); nor what holds pages of a block device";
+
+	if (eviction->all.outcome.beyond) {
 		diag_error("the sizes add up to more than 2^64 bytes: no sum can be told");
 		worsen(eviction, STATUS_PART);
 		return;
 	}
-	for (int i = 0; i < STAYED_REASONS; i++) {
-		unsigned long long bytes = eviction->all.stayed[i];
-
-		if (!bytes || (i == STAYED_UNKNOWN && stop_asked()))
-			continue;
-		diag_error("%s (%llu bytes) stayed in memory: %s", BYTES(bytes), bytes, words[i]);
-		worsen(eviction, STATUS_PART);
-	}
+	for (int i = 0; i < STAYED_REASONS; i++)
+		explain_reason(eviction, (enum stayed)i,
+		    i == STAYED_UNKNOWN && eviction->dry_run ? may_stay : words[i]);
 }
 
 /* It looks at what other processes have open, wherever that is. */
@@ -145,23 +179,19 @@ finish(struct eviction *eviction)
 	const struct evicted *current = &eviction->current;
 	int status;
 
-	if (stopped && (current->files || current->failed))
+	if (stopped && (current->outcome.files || current->outcome.failed))
 		operand_done(eviction->operand,
 		    report_operand(&eviction->report, eviction->operand), eviction);
 	if (report_has_total(&eviction->report))
 		evicted_put(&eviction->all, "total", &eviction->report);
 	status = report_end(&eviction->report, !stopped && eviction->worked);
+	if (eviction->dry_run && !eviction->all.outcome.beyond)
+		explain_plan(eviction);
 	aside_run(explain_left, eviction);
 	explain_stayed(eviction);
 	if (status != STATUS_DONE)
 		return status;
-	if (stop_asked() == SIGALRM)
-		diag_error("not done within the time allowed (--timeout)");
-	if (stopped)
-		worsen(eviction, STATUS_PART);
-	if (!eviction->worked && diag_errors())
-		worsen(eviction, STATUS_FAILED);
-	return stop_status(eviction->status);
+	return outcome_end((enum status)eviction->status, eviction->worked);
 }
 
 /* What is good to know before, and may hang where a file system does not answer. */
@@ -171,9 +201,10 @@ look_ahead(void *argument)
 	struct eviction *eviction = argument;
 	struct report *report = &eviction->report;
 
-	if (report->progress.on && !report->list && eviction->select->range.length == UINT64_MAX)
+	if (report->progress.on && !report->list && !eviction->dry_run &&
+	    eviction->select->range.length == UINT64_MAX)
 		report->progress.total = progress_sizes(report->operands, report->count);
-	report->progress.what = NULL;
+	report->progress.what = eviction->dry_run ? "files looked at" : NULL;
 }
 
 int
@@ -190,6 +221,7 @@ eviction_run(struct eviction *eviction)
 	};
 	const struct evict_how how = {
 		.force = eviction->force,
+		.dry_run = eviction->dry_run,
 		.once = !eviction->select->count_links,
 		.follow = eviction->select->follow,
 		.workers = eviction->workers,
@@ -197,6 +229,7 @@ eviction_run(struct eviction *eviction)
 	uint64_t start = stop_now();
 	int result;
 
+	eviction->left.dry_run = eviction->dry_run;
 	signal(SIGIO, SIG_IGN); /* see inuse_ask */
 	if (evict_begin(&eviction->tools, &how) < 0) {
 		diag_file("cannot start", errno);
@@ -207,11 +240,11 @@ eviction_run(struct eviction *eviction)
 	result = each_run(&each, eviction->report.operands, eviction->report.count);
 	progress_clear(&eviction->report.progress);
 	if (result < 0) {
-		diag_file(eviction->report.list ? eviction->report.list : "cannot start", errno);
+		each_explain(&each, errno);
 		return STATUS_FAILED;
 	}
 	if (result == 0) /* else a thread may be at work still */
 		evict_end(&eviction->tools);
-	eviction->all.start = start;
+	eviction->all.outcome.start = start;
 	return finish(eviction);
 }

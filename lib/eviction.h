@@ -13,13 +13,14 @@
 
 /*
  * What warm does with --evict: drops the selected files from the page cache, and reports what
- * is there still, and why.
+ * is there still, and why; or, as a dry run, what would be.
  */
 struct eviction {
 	const struct select *select;
 	struct report report; /* open, and closed by the caller */
 	unsigned workers;
-	bool force; /* files that others use as well */
+	bool force;   /* files that others use as well */
+	bool dry_run; /* drops nothing */
 
 	/* its own */
 	struct evict_tools tools;

@@ -2,6 +2,7 @@
 #include "fd.h"
 
 #include <errno.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 void
@@ -11,4 +12,15 @@ fd_close(int fd)
 
 	close(fd);
 	errno = error;
+}
+
+void
+fd_raise_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
 }

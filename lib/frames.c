@@ -20,7 +20,8 @@ frames_begin(struct frames *frames)
 	frames->pagemap = pagemap_open();
 	frames->flags = open("/proc/kpageflags", O_RDONLY | O_CLOEXEC);
 	frames->scratch = memfd_create("hotset", MFD_CLOEXEC);
-	frames->known = frames->pagemap >= 0 && frames->flags >= 0 && frames->scratch >= 0;
+	frames->known = frames->pagemap >= 0 && frames->flags >= 0 && frames->scratch >= 0 &&
+	    pagemap_tells(frames->pagemap);
 }
 
 /*

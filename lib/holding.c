@@ -94,6 +94,8 @@ look_before(struct holding *holding, struct keeper *keeper, uint64_t ours,
 		return -1;
 	if (preflight->detail)
 		diag_detail("%s", preflight->detail);
+	if (preflight->shortage && !holding->dry_run) /* which is about this, and says so loudly */
+		diag_detail("%s", preflight->shortage);
 	keeper->allowed = preflight->allowed;
 	for (size_t i = 0; i < keeper->holds_count; i++)
 		keeper->holds[i].limit = keeper->allowed;
@@ -164,7 +166,7 @@ holding_report(struct holding *holding, uint64_t patience)
 	if (errno != EAGAIN)
 		return bulletin_explain(&holding->bulletin);
 	diag_error("%s: nobody reads the report", bulletin_name(&holding->bulletin));
-	return STATUS_FAILED;
+	return stop_status(STATUS_FAILED);
 }
 
 void

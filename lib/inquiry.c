@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -175,30 +174,12 @@ make_report(enum out_format format,
 	return -1;
 }
 
-union control {
-	char bytes[CMSG_SPACE(sizeof(int))];
-	struct cmsghdr head; /* aligns it */
-};
-
 static int
 send_answer(int fd, int status, int report)
 {
 	struct answer answer = { VERSION, (uint32_t)status };
-	struct iovec part = { &answer, sizeof answer };
-	union control control = { 0 };
-	struct msghdr message = {
-		.msg_iov = &part,
-		.msg_iovlen = 1,
-		.msg_control = control.bytes,
-		.msg_controllen = sizeof control.bytes,
-	};
-	struct cmsghdr *head = CMSG_FIRSTHDR(&message);
 
-	head->cmsg_level = SOL_SOCKET;
-	head->cmsg_type = SCM_RIGHTS;
-	head->cmsg_len = CMSG_LEN(sizeof report);
-	memcpy(CMSG_DATA(head), &report, sizeof report);
-	return sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -1 : 0;
+	return unixsock_send(fd, &answer, sizeof answer, &report, 1, MSG_DONTWAIT);
 }
 
 int
@@ -226,29 +207,16 @@ inquiry_answer(struct inquiry *inquiry,
 static int
 receive_answer(int fd, int *status)
 {
-	struct answer answer = { 0 };
-	struct iovec part = { &answer, sizeof answer };
-	union control control = { 0 };
-	struct msghdr message = {
-		.msg_iov = &part,
-		.msg_iovlen = 1,
-		.msg_control = control.bytes,
-		.msg_controllen = sizeof control.bytes,
-	};
-	ssize_t n = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
-	struct cmsghdr *head;
+	struct answer answer;
 	struct stat kind;
-	int report;
+	int report, count = unixsock_receive(fd, &answer, sizeof answer, &report, 1);
 
-	if (n < 0)
+	if (count < 0)
 		return -1;
-	head = CMSG_FIRSTHDR(&message);
-	if (n == sizeof answer && answer.version == VERSION && head &&
-	    head->cmsg_type == SCM_RIGHTS && head->cmsg_len == CMSG_LEN(sizeof report)) {
-		memcpy(&report, CMSG_DATA(head), sizeof report);
+	if (count == 1) {
 		*status = (int)answer.status;
 		/* nothing that a read could hang on */
-		if (fstat(report, &kind) == 0 && S_ISREG(kind.st_mode))
+		if (answer.version == VERSION && fstat(report, &kind) == 0 && S_ISREG(kind.st_mode))
 			return report;
 		close(report);
 	}

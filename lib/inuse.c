@@ -60,14 +60,13 @@ open_again(int fd, int flags)
 	return 0;
 }
 
-/* Keeps hold of the file, but no longer has it open: O_PATH does not count. */
-static int
-let_go(struct inuse_tools *tools, int fd)
+int
+inuse_let_go(struct inuse_tools *tools, int fd)
 {
 	int result;
 
 	atomic_fetch_add(&tools->begun, 1);
-	result = open_again(fd, O_PATH);
+	result = open_again(fd, O_PATH); /* which does not count as open */
 	atomic_fetch_add(&tools->done, 1);
 	return result;
 }
@@ -90,7 +89,7 @@ inuse_enter(struct inuse_tools *tools, int fd, const struct stat *status)
 
 	pthread_mutex_lock(&tools->lock);
 	while (place_of(tools, status) < tools->count) {
-		if (!gone && let_go(tools, fd) < 0) {
+		if (!gone && inuse_let_go(tools, fd) < 0) {
 			pthread_mutex_unlock(&tools->lock);
 			return -1;
 		}
@@ -108,7 +107,7 @@ inuse_enter(struct inuse_tools *tools, int fd, const struct stat *status)
 void
 inuse_leave(struct inuse_tools *tools, int fd, const struct stat *status)
 {
-	let_go(tools, fd);
+	inuse_let_go(tools, fd);
 	pthread_mutex_lock(&tools->lock);
 	tools->files[place_of(tools, status)] = tools->files[tools->count - 1];
 	tools->count--;

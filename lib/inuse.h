@@ -46,6 +46,10 @@ void inuse_end(struct inuse_tools *tools);
 int inuse_enter(struct inuse_tools *tools, int fd, const struct stat *status);
 void inuse_leave(struct inuse_tools *tools, int fd, const struct stat *status);
 
+/* For a thread that only waits for what another does between these two: keeps hold of the file,
+ * but no longer has it open. -1 with errno. Then FD is of no use but to be closed. */
+int inuse_let_go(struct inuse_tools *tools, int fd);
+
 /* Between these two. For a moment others who open the file wait, or are told EAGAIN where they
  * asked for that (O_NONBLOCK). SIGIO must be ignored: the kernel sends it where one waits. */
 enum inuse inuse_ask(struct inuse_tools *tools, int fd, const struct stat *status);

@@ -23,7 +23,7 @@ begin(void *self)
 {
 	struct inventory *inventory = self;
 
-	inventory->parts = map_parts(inventory->report->out.stream);
+	inventory->parts = map_parts(inventory->report->out.fd);
 	if (inventory->depth == NUM_UNKNOWN ||
 	    rollup_begin(&inventory->rollup, (size_t)inventory->depth) == 0)
 		return STATUS_DONE;

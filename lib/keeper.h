@@ -53,7 +53,7 @@ struct keeper {
 	/* the keeper's own */
 	pthread_mutex_t lock; /* of the next two, while files are pinned */
 	struct links seen;    /* in a pass */
-	uint64_t taken; /* bytes mapped */
+	uint64_t taken;       /* bytes mapped */
 	uint64_t missing, files;
 	struct notice notice;
 	struct roster roster;

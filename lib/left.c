@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "left.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,41 +43,41 @@ words_of(const struct holders *holders, char words[static WORDS])
 }
 
 static void
-explain_held(const struct left_file *file, const struct holders *holders)
+explain_held(const struct left_file *file, const char *left, const struct holders *holders)
 {
 	char words[WORDS];
 
 	if (holders->count)
-		diag_error("%s: left: %s %s it open or mapped; " FORCE, file->path,
+		diag_error("%s: %s: %s %s it open or mapped; " FORCE, file->path, left,
 		    words_of(holders, words), holders->count > 1 ? "have" : "has");
 	else
-		diag_error("%s: left: it is open or mapped, by a process that we cannot see or "
+		diag_error("%s: %s: it is open or mapped, by a process that we cannot see or "
 			   "that has gone, or by the kernel (loop device, swap); " FORCE,
-		    file->path);
+		    file->path, left);
 }
 
 static void
-explain(const struct left_file *file, const struct holders *holders)
+explain(const struct left_file *file, const char *left, const struct holders *holders)
 {
 	switch (file->why) {
 	case INUSE_FREE:
 	case INUSE_HELD:
-		explain_held(file, holders);
+		explain_held(file, left, holders);
 		break;
 	case INUSE_DEVICE:
-		diag_error("%s: left: a block device has pages in memory only while it is open or "
+		diag_error("%s: %s: a block device has pages in memory only while it is open or "
 			   "mounted; " FORCE,
-		    file->path);
+		    file->path, left);
 		break;
 	case INUSE_OVERLAY:
-		diag_error("%s: left: cannot tell whether another process has it open: on "
+		diag_error("%s: %s: cannot tell whether another process has it open: on "
 			   "overlayfs, that may be through other mounts; " FORCE,
-		    file->path);
+		    file->path, left);
 		break;
 	case INUSE_UNSEEN:
-		diag_error("%s: left: cannot tell whether another process has it open: that takes "
+		diag_error("%s: %s: cannot tell whether another process has it open: that takes "
 			   "its owner, CAP_LEASE, or a view of all processes (root); " FORCE,
-		    file->path);
+		    file->path, left);
 		break;
 	}
 }
@@ -88,6 +87,7 @@ left_explain(struct left *left)
 {
 	size_t count = left->count < LEFT_TOLD ? (size_t)left->count : LEFT_TOLD;
 	struct holders holders[LEFT_TOLD] = { 0 };
+	const char *words = left->dry_run ? "would be left" : "left";
 	bool complete, held = false;
 
 	for (size_t i = 0; i < count; i++) {
@@ -98,11 +98,11 @@ left_explain(struct left *left)
 	if (held && holders_find(holders, count, &complete) < 0)
 		diag_detail("the processes cannot be named: /proc cannot be read");
 	for (size_t i = 0; i < count; i++) {
-		explain(&left->told[i], &holders[i]);
+		explain(&left->told[i], words, &holders[i]);
 		free(left->told[i].path);
 	}
 	if (left->count > count)
-		diag_error("%llu more files were left for such reasons",
-		    (unsigned long long)(left->count - count));
+		diag_error("%llu more files %s for such reasons",
+		    (unsigned long long)(left->count - count), left->dry_run ? words : "were left");
 	left->count = 0;
 }

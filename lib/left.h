@@ -2,6 +2,7 @@
 #ifndef HOTSET_LEFT_H
 #define HOTSET_LEFT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,6 +15,7 @@
 #define LEFT_TOLD 32
 
 struct left {
+	bool dry_run; /* they only would be left */
 	uint64_t count;
 	struct left_file {
 		char *path;

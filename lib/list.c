@@ -86,7 +86,8 @@ list_next(struct list *list, const char **name)
 		size_t left = list->filled - list->start;
 		char *end = memchr(at, list->end, left);
 		bool rest = list->overlong,
-		     overlong = (end ? (size_t)(end - at) : left) >= list->limit;
+		     overlong = (end ? (size_t)(end - at) : left) >= list->limit,
+		     is_cut = !end && list->end == '\0';
 
 		if (!end && !rest && !overlong && !list->finished)
 			return fail(EAGAIN);
@@ -97,10 +98,12 @@ list_next(struct list *list, const char **name)
 		*name = at;
 		if (overlong) {
 			at[list->limit - 1] = '\0';
-			return fail(ENAMETOOLONG);
+			return fail(strlen(at) < list->limit - 1 ? EINVAL : ENAMETOOLONG);
 		}
 		if (strlen(at) < (size_t)(end - at))
 			return fail(EINVAL);
+		if (is_cut)
+			return fail(LIST_CUT);
 		if (*at)
 			return 1;
 	}

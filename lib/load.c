@@ -2,8 +2,8 @@
 #include "load.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "aside.h"
@@ -177,6 +177,39 @@ work_together(struct each_file *const *files, size_t count, void *argument)
 		finish_file(load, files[i]);
 }
 
+static void
+reach(struct load *load, size_t operand)
+{
+	if (operand >= load->reached)
+		load->reached = operand + 1;
+}
+
+/* What keeps one file from being measured keeps all. */
+static bool
+is_forbidden(const struct preload *preload)
+{
+	return !preload->error && (preload->unmeasured == EPERM || preload->unmeasured == ENOSYS);
+}
+
+static void
+explain_file(struct load *load, const struct each_file *file)
+{
+	const struct tally_file *result = file->result;
+
+	if (file->error == EINTR && stop_asked()) {
+		diag_note("%s: not measured after the stop", file->path);
+		return;
+	}
+	worsen(load, STATUS_PART);
+	if (!is_forbidden(&result->preload))
+		diag_error("%s: %s", file->path, each_error(file));
+	else if (!load->forbidden)
+		diag_error("%s: mincore(2) is forbidden here (seccomp), so that this and maybe "
+			   "more files cannot be measured: allow it (SystemCallFilter=mincore)",
+		    file->path);
+	load->forbidden |= is_forbidden(&result->preload);
+}
+
 /* In order, in the main thread. */
 static void
 report(const struct each_file *file, void *argument)
@@ -185,7 +218,7 @@ report(const struct each_file *file, void *argument)
 	struct tally single = { 0 };
 	bool told = false;
 
-	load->operand = file->operand;
+	reach(load, file->operand);
 	tally_file(&single, file);
 	if (file->error || load->report.each_file)
 		progress_clear(&load->report.progress);
@@ -193,12 +226,12 @@ report(const struct each_file *file, void *argument)
 		diag_detail("%s: parts that were asked for lie behind its end", file->path);
 	if (load->source && load->source->count)
 		told = !load->source->count(file, &single, load->self);
-	if (file->error && !told) {
-		diag_error("%s: %s", file->path, each_error(file));
-		worsen(load, STATUS_PART);
-	}
-	tally_add(&load->current, &single);
-	if (single.end && report_has_row(&load->report, file->operand, file->path))
+	if (file->error && !told)
+		explain_file(load, file);
+	if (single.outcome.resident && !load->dry_run)
+		recheck_note(&load->recheck, file, single.outcome.resident);
+	tally_add(&load->each[file->operand], &single);
+	if (single.outcome.end && report_has_row(&load->report, file->operand, file->path))
 		tally_put(&single, file->path, &load->report);
 }
 
@@ -206,30 +239,80 @@ static void
 check_min(struct load *load, const char *name, const struct tally *tally)
 {
 	/* a file that failed is of unknown size: what is known of the others counts, if any is */
-	bool known = !tally->beyond && (tally->size || !tally->failed);
+	bool known = outcome_known(&tally->outcome);
 
 	worsen(load,
 	    minimum_check(name, load->dry_run ? "would be" : "is", load->min, known,
-		load->dry_run ? tally->expected : tally->resident, tally->size));
+		load->dry_run ? tally->expected : tally->outcome.resident, tally->outcome.size));
 }
 
+/* Its row waits until the end: what comes later may push it out. */
 static void
 operand_done(size_t operand, const char *name, void *argument)
 {
-	struct load *load = argument;
-	struct tally *current = &load->current;
+	(void)name;
+	reach(argument, operand);
+}
 
-	(void)operand;
-	if (current->files || !current->failed) {
+static void
+put_operand(struct load *load, size_t operand)
+{
+	const char *name = report_operand(&load->report, operand);
+	const struct tally *tally = &load->each[operand];
+
+	if (tally->outcome.files || !tally->outcome.failed) {
 		load->worked = true;
-		tally_put(current, name, &load->report);
+		tally_put(tally, name, &load->report);
 	}
-	progress_clear(&load->report.progress);
-	if (unmeasured_explain(name, current->files, current->hidden, current->elsewhere))
+	if (unmeasured_explain(name, tally->outcome.files, tally->outcome.hidden,
+		tally->outcome.elsewhere))
 		worsen(load, STATUS_PART);
-	check_min(load, name, current);
-	tally_add(&load->all, current);
-	*current = (struct tally){ 0 };
+	check_min(load, name, tally);
+	tally_add(&load->all, tally);
+}
+
+/* A file that was loaded, when it is looked at once more. */
+static void
+changed(const struct recheck_change *change, void *argument)
+{
+	struct load *load = argument;
+	struct tally *tally = &load->each[change->operand];
+	uint64_t away = change->before > change->now ? change->before - change->now : 0;
+
+	tally->outcome.resident += change->now - change->before;
+	tally->cut += change->gone;
+	load->away += away - change->gone;
+	if (change->error) {
+		diag_error("%s: cannot be looked at again, and counts as not in memory: %s",
+		    change->path, strerror(change->error));
+		tally->outcome.failed++;
+		worsen(load, STATUS_PART);
+	} else if (change->gone)
+		diag_detail("%s: shorter, replaced or gone since it was loaded", change->path);
+	else if (away)
+		diag_detail("%s: %s (%llu bytes) have left memory again", change->path, BYTES(away),
+		    (unsigned long long)away);
+}
+
+/* What is in memory in the end. */
+static void
+look_again(struct load *load)
+{
+	struct recheck *recheck = &load->recheck;
+
+	if (stop_asked() || (load->min < 0 && !recheck_is_due(recheck)))
+		return;
+	load->looked = recheck_run(recheck, load->workers);
+	if (load->looked < 0) {
+		diag_error("what is in memory in the end cannot be looked at: %s", strerror(errno));
+		worsen(load, STATUS_UNKNOWN);
+	}
+	if (recheck->beyond) {
+		diag_error("%llu files cannot be looked at again for want of memory: they count as "
+			   "they were when they were loaded",
+		    (unsigned long long)recheck->beyond);
+		worsen(load, STATUS_PART);
+	}
 }
 
 /* After the walk: what is missing of the report, and how it went. */
@@ -239,9 +322,12 @@ finish(struct load *load)
 	bool stopped = stop_asked() != 0;
 	int status;
 
-	if (stopped && (load->current.files || load->current.failed))
-		operand_done(load->operand, report_operand(&load->report, load->operand), load);
-	load->all.end = stop_now();
+	look_again(load);
+	progress_clear(&load->report.progress);
+	for (size_t i = 0; i < load->reached; i++)
+		put_operand(load, i);
+	load->all.outcome.start = load->start;
+	load->all.outcome.end = stop_now();
 	if (report_has_total(&load->report))
 		tally_put(&load->all, "total", &load->report);
 	status = report_end(&load->report, !stopped && load->worked);
@@ -251,13 +337,7 @@ finish(struct load *load)
 	worsen(load, shortfall_explain(load));
 	if (status != STATUS_DONE)
 		return status;
-	if (stop_asked() == SIGALRM)
-		diag_error("not done within the time allowed (--timeout)");
-	if (stopped)
-		worsen(load, STATUS_PART);
-	if (!load->worked && diag_errors())
-		worsen(load, STATUS_FAILED);
-	return stop_status(load->status);
+	return outcome_end((enum status)load->status, load->worked);
 }
 
 /* Before there are threads and a budget. */
@@ -365,9 +445,16 @@ load_run(struct load *load)
 		.operand_done = operand_done,
 		.argument = load,
 	};
-	uint64_t start = stop_now();
 	int result, status;
 
+	load->start = stop_now();
+	load->recheck.changed = changed;
+	load->recheck.argument = load;
+	load->each = calloc(load->report.count + 1, sizeof *load->each);
+	if (!load->each) {
+		diag_error("%s", strerror(errno));
+		return STATUS_FAILED;
+	}
 	if (!aside_run(look_ahead, load))
 		return finish(load);
 	each.workers = load->workers;
@@ -375,15 +462,15 @@ load_run(struct load *load)
 		diag_error("%s", strerror(errno));
 		return STATUS_FAILED;
 	}
+	recheck_begin(&load->recheck);
 	result = each_run(&each, load->report.operands, load->report.count);
 	progress_clear(&load->report.progress);
 	if (result < 0) {
-		diag_file(load->report.list ? load->report.list : "cannot start", errno);
+		each_explain(&each, errno);
 		return STATUS_FAILED;
 	}
-	load->all.start = start;
 	status = finish(load);
-	if (result == 0)
+	if (result == 0 && load->looked == 0)
 		manners_free(&load->manners); /* else a thread that hangs may come back to it */
 	return status;
 }
@@ -391,5 +478,8 @@ load_run(struct load *load)
 void
 load_free(struct load *load)
 {
+	if (load->looked <= 0)
+		recheck_free(&load->recheck);
+	free(load->each);
 	budget_free(&load->budget);
 }

@@ -11,6 +11,7 @@
 #include "manners.h"
 #include "num.h"
 #include "rangelist.h"
+#include "recheck.h"
 #include "report.h"
 #include "select.h"
 #include "source.h"
@@ -40,11 +41,16 @@ struct load {
 	struct rangelist list;
 	struct manners manners;
 	struct budget budget;
-	uint64_t allowed;   /* bytes that may be brought in */
-	atomic_ullong left; /* of these */
-	size_t operand;     /* that current is of */
-	struct tally current, all;
-	bool worked; /* some operand did */
+	uint64_t allowed;        /* bytes that may be brought in */
+	atomic_ullong left;      /* of these */
+	struct tally all, *each; /* of each operand */
+	size_t reached;          /* operands, of which some file, or the end, has come */
+	struct recheck recheck;
+	uint64_t start; /* stop_now */
+	bool forbidden; /* mincore, which was said */
+	int looked;     /* what recheck_run has returned */
+	uint64_t away;  /* bytes that were in memory, and are not in the end */
+	bool worked;    /* some operand did */
 	int status;
 };
 

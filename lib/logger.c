@@ -2,6 +2,7 @@
 #include "logger.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,7 @@
 #include "fd.h"
 #include "unixsock.h"
 
-/* The datagram as every log daemon reads it, to be freed: <PRI>Mon DD HH:MM:SS TAG: TEXT */
+/* The message as every log daemon reads it, to be freed: <PRI>Mon DD HH:MM:SS TAG: TEXT */
 static char *
 compose(int priority, const char *tag, const char *text, size_t *length)
 {
@@ -22,8 +23,8 @@ compose(int priority, const char *tag, const char *text, size_t *length)
 		"Aug", "Sep", "Oct", "Nov", "Dec" };
 	time_t now = time(NULL);
 	struct tm local;
-	char *datagram = NULL;
-	FILE *stream = open_memstream(&datagram, length);
+	char *message = NULL;
+	FILE *stream = open_memstream(&message, length);
 
 	if (!stream)
 		return NULL;
@@ -32,26 +33,56 @@ compose(int priority, const char *tag, const char *text, size_t *length)
 	    local.tm_mday, local.tm_hour, local.tm_min, local.tm_sec, tag);
 	esc_terminal(stream, text);
 	if (fclose(stream) == 0)
-		return datagram;
-	free(datagram);
+		return message;
+	free(message);
 	return NULL;
+}
+
+/* Until all of it is sent. */
+static int
+send_all(int fd, const char *bytes, size_t length)
+{
+	while (length) {
+		ssize_t sent = send(fd, bytes, length, MSG_NOSIGNAL);
+
+		if (sent < 0 && errno != EINTR)
+			return -1;
+		if (sent > 0) {
+			bytes += sent;
+			length -= (size_t)sent;
+		}
+	}
+	return 0;
+}
+
+static int
+send_to(int fd, bool stream, int priority, const char *tag, const char *text)
+{
+	size_t length;
+	char *message = compose(priority, tag, text, &length);
+	int result;
+
+	if (!message)
+		return -1;
+	/* in a stream, NUL is where a message ends, as of syslog(3) */
+	result = send_all(fd, message, length + stream);
+	free(message);
+	return result;
 }
 
 int
 logger_send(const char *socket, int priority, const char *tag, const char *text, uint64_t patience)
 {
-	int fd = unixsock_connect(socket, SOCK_DGRAM, patience);
-	char *datagram;
-	size_t length;
-	ssize_t sent;
+	int fd = unixsock_connect(socket, SOCK_DGRAM, patience), result = -1;
+	bool stream = fd < 0 && errno == EPROTOTYPE;
 
-	if (fd < 0)
-		return -1;
-	datagram = compose(priority, tag, text, &length);
-	sent = datagram ? send(fd, datagram, length, MSG_NOSIGNAL) : -1;
-	free(datagram);
-	fd_close(fd);
-	if (sent < 0 && errno == EAGAIN)
+	if (stream)
+		fd = unixsock_connect(socket, SOCK_STREAM, patience);
+	if (fd >= 0) {
+		result = send_to(fd, stream, priority, tag, text);
+		fd_close(fd);
+	}
+	if (result < 0 && errno == EAGAIN)
 		errno = ETIMEDOUT;
-	return sent < 0 ? -1 : 0;
+	return result;
 }

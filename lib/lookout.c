@@ -189,6 +189,20 @@ lookout_changed(struct keeper *keeper, uint32_t folder, const char *name)
 	keeper->looked = 0;
 }
 
+/* What is at its path by now is another one, even if that has its number. */
+static void
+mark_gone(struct keeper *keeper, int watch_number)
+{
+	uint32_t number;
+	size_t at = 0;
+
+	keeper->looked = 0;
+	while ((number = roster_watched(&keeper->roster, watch_number, &at)) != ROSTER_NONE) {
+		keeper->roster.folders[number].inode = 0;
+		keeper->roster.folders[number].stale = true;
+	}
+}
+
 /* For notice_read. */
 static void
 happened(enum notice_what what, int watch_number, const char *name, void *argument)
@@ -201,7 +215,7 @@ happened(enum notice_what what, int watch_number, const char *name, void *argume
 	if (what == NOTICE_LOST)
 		lookout_all(keeper);
 	else if (what == NOTICE_GONE)
-		keeper->looked = 0;
+		mark_gone(keeper, watch_number);
 	else
 		while ((folder = roster_watched(&keeper->roster, watch_number, &at)) != ROSTER_NONE)
 			lookout_changed(keeper, folder, name);

@@ -16,7 +16,7 @@
 #define MOST  4096 /* wider than any screen */
 
 static uint64_t
-line_width(FILE *stream)
+line_width(int fd)
 {
 	const char *columns = getenv("COLUMNS");
 	struct winsize size;
@@ -24,15 +24,15 @@ line_width(FILE *stream)
 
 	if (columns && num_count(columns, &width) == 0 && width > 0)
 		return width;
-	if (ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+	if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
 		return size.ws_col;
 	return WIDTH;
 }
 
 size_t
-map_parts(FILE *stream)
+map_parts(int fd)
 {
-	uint64_t width = line_width(stream);
+	uint64_t width = line_width(fd);
 
 	return width <= FRAME ? 1 : width - FRAME < MOST ? (size_t)width - FRAME : MOST;
 }

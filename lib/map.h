@@ -10,10 +10,10 @@
 /* Which parts of a file are in memory, drawn as a line (chart.h). */
 
 /*
- * How many parts fit in a line on STREAM: as COLUMNS says, or the terminal that it is;
+ * How many parts fit in a line on FD: as COLUMNS says, or the terminal that it is;
  * without either, in 80 characters.
  */
-size_t map_parts(FILE *stream);
+size_t map_parts(int fd);
 
 /*
  * Cuts LENGTH bytes from OFFSET (within the file's size) of FD into MOST parts of as many

@@ -15,12 +15,13 @@ is_below(uint64_t bytes, rlim_t limit)
 /*
  * The kernel charges MLOCK_ONFAULT (Linux 4.4) in full and at once, but it brings
  * nothing in: a reservation of that size tells what a capability in a user namespace
- * is worth, which its bit does not.
+ * is worth, which its bit does not. It must be readable: before 5.18 the kernel looked
+ * at each page for that.
  */
 static bool
 try_reservation(uint64_t bytes)
 {
-	void *address = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+	void *address = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
 	    -1, 0);
 	bool allowed;
 

@@ -9,8 +9,13 @@ minimum_check(const char *name, const char *is, double minimum, bool known, uint
 {
 	double percent;
 
-	if (minimum < 0 || (known && whole == 0))
+	if (minimum < 0 || (known && whole == 0 && minimum == 0))
 		return STATUS_DONE;
+	if (known && whole == 0) {
+		diag_error("%s: there is not a byte of which %.4g%% could be in memory", name,
+		    minimum);
+		return STATUS_UNKNOWN;
+	}
 	if (!known) {
 		diag_error("%s: whether %.4g%% %s in memory cannot be told", name, minimum, is);
 		return STATUS_UNKNOWN;

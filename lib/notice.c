@@ -53,17 +53,16 @@ notice_watch(struct notice *notice, const char *path)
 void
 notice_unwatch(struct notice *notice, int watch)
 {
-	inotify_rm_watch(notice->fd, watch); /* IN_IGNORED follows */
+	inotify_rm_watch(notice->fd, watch); /* where the folder is gone, there is none any more */
+	notice->count--;
 }
 
 static void
-tell(struct notice *notice, const struct inotify_event *event,
+tell(const struct inotify_event *event,
     void (*happened)(enum notice_what what, int watch, const char *name, void *argument),
     void *argument)
 {
-	if (event->mask & IN_IGNORED && notice->count > 0)
-		notice->count--;
-	else if (event->mask & IN_Q_OVERFLOW)
+	if (event->mask & IN_Q_OVERFLOW)
 		happened(NOTICE_LOST, -1, NULL, argument);
 	else if (event->mask & GONE)
 		happened(NOTICE_GONE, event->wd, NULL, argument);
@@ -86,7 +85,7 @@ notice_read(struct notice *notice,
 			const struct inotify_event *event = (void *)(buffer + at);
 
 			at += (ssize_t)sizeof *event + event->len;
-			tell(notice, event, happened, argument);
+			tell(event, happened, argument);
 		}
 		if (n <= 0)
 			break;

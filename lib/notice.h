@@ -14,7 +14,7 @@ struct notice {
 	int fd; /* readable when something has happened; -1: there is none */
 
 	/* its own */
-	size_t count, most; /* watches */
+	size_t count, most; /* watches: until they are given up, since their end may be lost */
 	int last;           /* the highest number of one: the kernel counts up */
 };
 
@@ -31,6 +31,8 @@ void notice_end(struct notice *notice);
 /* The watch of a folder, the same one for each name of it; -1 where there are too many (ENOSPC),
  * or it cannot be watched, with errno. */
 int notice_watch(struct notice *notice, const char *path);
+
+/* Gives up a watch, once: also that of a folder that is gone, which counts until then. */
 void notice_unwatch(struct notice *notice, int watch);
 
 /* Tells what has happened, 1 MiB of events at most, and leaves the rest for the next time; NAME:

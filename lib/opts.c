@@ -199,9 +199,9 @@ version(const struct opts_tool *tool)
 }
 
 struct opts_operands
-opts_split(int argc, char **argv, int first)
+opts_split(int argc, char **argv, int first, const struct opts_common *common)
 {
-	int i = strcmp(argv[first - 1], "--") == 0 ? first - 1 : first;
+	int i = common->ended ? first - 1 : first;
 	struct opts_operands operands = { .words = argv + i };
 
 	while (i < argc && strcmp(argv[i], "--") != 0)
@@ -210,6 +210,18 @@ opts_split(int argc, char **argv, int first)
 	if (i < argc)
 		operands.command = argv + i + 1;
 	return operands;
+}
+
+bool
+opts_late(char **words, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (words[i][0] != '-' || strspn(words[i] + 1, "0123456789.") > 0 || !words[i][1])
+			continue;
+		opts_misuse("%s comes too late: options come before operands", words[i]);
+		return true;
+	}
+	return false;
 }
 
 int
@@ -277,7 +289,7 @@ opts_parse(const struct opts_tool *tool, const struct opts_group *groups,
 	struct option longs[MAX_OPTIONS + 1] = { 0 };
 	char shorts[2 * MAX_OPTIONS + 3] = "+:";
 	char *at = shorts + strlen(shorts);
-	int value;
+	int value, seen;
 
 	hold_standard_descriptors();
 	diag_init(tool->name);
@@ -296,7 +308,7 @@ opts_parse(const struct opts_tool *tool, const struct opts_group *groups,
 		if (option->letter && option->argument)
 			*at++ = ':';
 	}
-	while ((value = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
+	while (seen = optind, (value = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
 		size_t i = 0;
 
 		if (value == ':') {
@@ -316,6 +328,8 @@ opts_parse(const struct opts_tool *tool, const struct opts_group *groups,
 		if (store(&choices, i, optarg) < 0)
 			return -1;
 	}
+	/* nothing else is passed over without an option; an argument "--" was passed before */
+	common->ended = optind > seen;
 	diag_verbosity(common->quiet ? -1 : common->verbose);
 	return optind;
 }

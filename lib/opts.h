@@ -2,6 +2,7 @@
 #ifndef HOTSET_OPTS_H
 #define HOTSET_OPTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -57,6 +58,7 @@ struct opts_common {
 	enum out_format format;
 	const char *output; /* NULL: standard output */
 	uint64_t timeout;   /* nanoseconds, 0: none */
+	bool ended;         /* a "--" ended the options */
 };
 
 struct opts_tool {
@@ -76,15 +78,21 @@ int opts_parse(const struct opts_tool *tool, const struct opts_group *groups,
     struct opts_common *common, int argc, char **argv, int *status);
 
 /*
- * What is behind the options, FIRST being what opts_parse returned: operands, until a "--" that
- * starts a command. One that ended the options is that, too.
+ * What is behind the options, FIRST being what opts_parse returned, and COMMON what it set:
+ * operands, until a "--" that starts a command. One that ended the options is that, too.
  */
 struct opts_operands {
 	char **words;
 	size_t count;
 	char **command; /* NULL: none; empty: a "--" with nothing behind it */
 };
-struct opts_operands opts_split(int argc, char **argv, int first);
+struct opts_operands opts_split(int argc, char **argv, int first, const struct opts_common *common);
+
+/*
+ * For operands that never begin with a dash (but for "-" and numbers): whether one of the COUNT
+ * WORDS does, an option that came too late, which is reported.
+ */
+bool opts_late(char **words, size_t count);
 
 /* Reports a mistake that only the tool can see; returns STATUS_UNKNOWN. */
 int opts_misuse(const char *format, ...) __attribute__((format(printf, 1, 2)));

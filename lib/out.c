@@ -9,7 +9,9 @@
 #include "diag.h"
 #include "esc.h"
 #include "num.h"
+#include "patient.h"
 #include "status.h"
+#include "stop.h"
 
 #define CLOSED_PIPE 141 /* 128 + SIGPIPE */
 
@@ -272,6 +274,7 @@ begin(struct out *out)
 	if (replace_begin(&out->file) < 0)
 		return -1;
 	out->stream = out->file.stream;
+	out->fd = out->file.fd;
 	out->headed = false;
 	return 0;
 }
@@ -280,11 +283,20 @@ int
 out_open(struct out *out, const struct out_table *table, enum out_format format, const char *path,
     FILE *stream)
 {
-	*out = (struct out){ .table = table, .format = format, .stream = stream };
+	*out = (struct out){ .table = table,
+		.format = format,
+		.stream = stream,
+		.fd = fileno(stream) };
 	if (path && strcmp(path, "-") == 0)
 		path = NULL;
 	if (path && replace_init(&out->file, path) < 0)
 		return -1;
+	if (!path && out->fd >= 0) {
+		out->patient = patient_stream(out->fd, false);
+		if (!out->patient)
+			return -1;
+		out->stream = out->patient;
+	}
 	out->samples = calloc((size_t)table->count, sizeof *out->samples);
 	return out->samples ? begin(out) : -1;
 }
@@ -355,6 +367,8 @@ void
 out_close(struct out *out)
 {
 	replace_drop(&out->file);
+	if (out->patient)
+		fclose(out->patient);
 	for (int i = 0; out->samples && i < out->table->count; i++) {
 		if (out->samples[i].stream)
 			fclose(out->samples[i].stream);
@@ -367,11 +381,15 @@ out_close(struct out *out)
 int
 out_explain(const struct out *out)
 {
+	const char *name = out->file.path ? out->file.path : "output";
+	/* where nobody read, who asked us to stop has the better reason */
+	int status = errno == ETIMEDOUT ? stop_status(STATUS_FAILED) : STATUS_FAILED;
+
 	if (errno == EPIPE)
 		return CLOSED_PIPE;
-	if (errno == ENXIO && out->file.path)
-		diag_error("%s: nobody reads it", out->file.path);
+	if (errno == ETIMEDOUT || (errno == ENXIO && out->file.path))
+		diag_error("%s: nobody reads it", name);
 	else
-		diag_file(out->file.path ? out->file.path : "output", errno);
-	return STATUS_FAILED;
+		diag_file(name, errno);
+	return status;
 }

@@ -85,6 +85,8 @@ struct out {
 	bool running;        /* prom: sums are counters since the start */
 	struct replace file; /* without a path where reports go to a stream */
 	FILE *stream;        /* where rows go now */
+	FILE *patient;       /* that, where it is no file (patient.h) */
+	int fd;              /* what it writes to, -1: memory */
 	bool headed;
 	bool again; /* a report was ended before */
 	struct out_samples {
@@ -95,7 +97,7 @@ struct out {
 };
 
 /* Reports go to PATH, or where that is NULL or "-" to STREAM. Fails with ENOMEM, or with
- * what open(2) says where PATH cannot be written. */
+ * what open(2) says where PATH cannot be written. Who reads is waited for as patient.h says. */
 int out_open(struct out *out, const struct out_table *table, enum out_format format,
     const char *path, FILE *stream);
 
@@ -119,7 +121,8 @@ void out_close(struct out *out);
 int out_flush(FILE *stream);
 
 /* Reports through diag that out failed with errno, and returns the exit status:
- * a closed pipe is quiet and 141, as if SIGPIPE had ended us. */
+ * a closed pipe is quiet and 141, as if SIGPIPE had ended us; where nobody read until a signal
+ * asked us to stop, it is 128 and that. */
 int out_explain(const struct out *out);
 
 /* The field list of --help. */

@@ -32,3 +32,14 @@ pagemap_frames(int pagemap, const char *address, uint64_t *frames, size_t count)
 	for (size_t i = 0; i < count; i++)
 		frames[i] = i < got && (frames[i] & PRESENT) ? frames[i] & FRAME : 0;
 }
+
+bool
+pagemap_tells(int pagemap)
+{
+	volatile char here = 0;
+	uint64_t frame;
+
+	(void)here;
+	pagemap_frames(pagemap, (const char *)&here, &frame, 1);
+	return frame != 0;
+}

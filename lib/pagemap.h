@@ -2,6 +2,7 @@
 #ifndef HOTSET_PAGEMAP_H
 #define HOTSET_PAGEMAP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,6 +14,10 @@ int pagemap_open(void);
 
 /* The frames of COUNT pages from ADDRESS on: 0 where none is mapped, or it is not for us. */
 void pagemap_frames(int pagemap, const char *address, uint64_t *frames, size_t count);
+
+/* Whether we are told the frame of a page that we have: who has no CAP_SYS_ADMIN, such as root in a
+ * container, can open the file all the same (Linux 4.2). */
+bool pagemap_tells(int pagemap);
 
 /* Reads COUNT numbers from number FIRST of FD on, as /proc/kpageflags and its like have one for
  * each frame; returns how many there were. */

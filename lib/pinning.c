@@ -1,224 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "pinning.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "bundle.h"
 #include "each.h"
+#include "grip.h"
 #include "holes.h"
 #include "lookout.h"
-#include "preload.h"
+#include "pinning_run.h"
 #include "relief.h"
-#include "residency.h"
-#include "stop.h"
-
-/* Until what has failed is tried again, in ns: twice as long each time. */
-#define PAUSE_FIRST 1000000000ULL
-#define PAUSE_MOST  64000000000ULL
-
-struct pass {
-	struct keeper *keeper;
-	struct select select;
-	bool fresh;     /* a folder that nobody has surveyed */
-	uint32_t owner; /* of all that is found there */
-};
-
-/* What a worker leaves. */
-struct outcome {
-	bool worked;
-	bool halted, over, shared; /* why it was not pinned: memory is tight; more than allowed; by
-				    * another name it is, or will be */
-	enum pin_failure failure;
-	int error;
-	struct preload loaded;
-	struct share_place place;
-	uint64_t locked; /* bytes */
-};
-
-/* Whether FILE shall be pinned here and now: what it takes is taken then. */
-static bool
-claim(struct keeper *keeper, const struct each_file *file, struct outcome *outcome)
-{
-	const struct stat *status = &file->status;
-	const struct select *select = keeper->select;
-	uint64_t bytes = pin_pages(-1, file->offset, file->length).length;
-
-	outcome->halted = shares_halted(&keeper->shares);
-	if (outcome->halted)
-		return false;
-	pthread_mutex_lock(&keeper->lock);
-	if (!select->count_links)
-		outcome->shared = links_add(&keeper->seen, status->st_dev, status->st_ino) == 0;
-	/* files may have grown since they were looked at */
-	outcome->over = !outcome->shared && bytes > keeper->allowed - keeper->taken;
-	if (!outcome->shared && !outcome->over)
-		keeper->taken += bytes;
-	pthread_mutex_unlock(&keeper->lock);
-	return !outcome->shared && !outcome->over;
-}
-
-static void
-unclaim(struct keeper *keeper, uint64_t bytes)
-{
-	pthread_mutex_lock(&keeper->lock);
-	keeper->taken -= bytes;
-	pthread_mutex_unlock(&keeper->lock);
-}
-
-/* In a worker: pins what has been loaded of COUNT files. */
-static void
-pin(struct keeper *keeper, struct each_file *const *files, size_t count)
-{
-	struct share_item items[SHARE_TOGETHER];
-	struct each_file *claimed[SHARE_TOGETHER];
-	size_t n = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		struct outcome *outcome = files[i]->result;
-
-		outcome->worked = true;
-		outcome->place = SHARE_NOWHERE;
-		outcome->error = outcome->loaded.error;
-		if (outcome->error) /* mlock would read it again, and again */
-			outcome->failure = PIN_ERROR;
-		else if (files[i]->length > 0 && claim(keeper, files[i], outcome)) {
-			items[n].what = pin_pages(files[i]->fd, files[i]->offset, files[i]->length);
-			items[n].locked = items[n].what.length;
-			claimed[n++] = files[i];
-		}
-	}
-	if (n)
-		shares_add(&keeper->shares, items, n);
-	for (size_t i = 0; i < n; i++) {
-		struct outcome *outcome = claimed[i]->result;
-
-		outcome->place = items[i].place;
-		outcome->locked = items[i].locked;
-		outcome->failure = items[i].failure;
-		outcome->error = items[i].error;
-		outcome->halted = items[i].failure == PIN_DONE &&
-		    items[i].locked < items[i].what.length;
-		unclaim(keeper, items[i].what.length - items[i].locked);
-	}
-}
-
-/* While memory is tight, what is not pinned is not loaded either: it would be gone before. */
-static bool
-may_load(struct keeper *keeper, struct outcome *outcome)
-{
-	outcome->halted = shares_halted(&keeper->shares);
-	outcome->worked |= outcome->halted;
-	outcome->place = SHARE_NOWHERE;
-	return !outcome->halted;
-}
-
-static const struct preload_hooks hooks;
-
-/* In a worker. */
-static void
-work(struct each_file *file, void *argument)
-{
-	struct pass *pass = argument;
-	struct outcome *outcome = file->result;
-
-	if (holes_any(file->fd, &file->status, file->offset, file->length))
-		return;
-	if (!may_load(pass->keeper, outcome))
-		return;
-	preload_range(file->fd, &file->status, file->offset, file->length, &hooks,
-	    &outcome->loaded);
-	pin(pass->keeper, &file, 1);
-}
-
-/* In a worker. */
-static bool
-gathers(const struct each_file *file, void *argument)
-{
-	(void)argument;
-	return file->length <= BUNDLE_SMALL &&
-	    bundle_takes(file->fd, &file->status, file->offset, file->length) &&
-	    !holes_any(file->fd, &file->status, file->offset, file->length);
-}
-
-_Static_assert(SHARE_TOGETHER >= EACH_TOGETHER, "what is loaded together is pinned together");
-
-/* In a worker. What could not be read mlock would try to read for ever. */
-static void
-work_together(struct each_file *const *files, size_t count, void *argument)
-{
-	struct pass *pass = argument;
-	struct bundle_file bundle[EACH_TOGETHER];
-	bool halted = false;
-
-	for (size_t i = 0; i < count; i++)
-		halted |= !may_load(pass->keeper, files[i]->result);
-	if (halted) {
-		for (size_t i = 0; i < count; i++) {
-			struct outcome *outcome = files[i]->result;
-
-			outcome->worked = outcome->halted = true;
-		}
-		return;
-	}
-	for (size_t i = 0; i < count; i++) {
-		struct outcome *outcome = files[i]->result;
-
-		bundle[i] = (struct bundle_file){ files[i]->fd, &files[i]->status,
-			&outcome->loaded };
-	}
-	bundle_read(bundle, count);
-	pin(pass->keeper, files, count);
-}
-
-const char *
-pinning_why(enum pin_failure failure, int error)
-{
-	switch (failure) {
-	case PIN_DONE:
-		return NULL;
-	case PIN_MAPS:
-		return "not pinned, nor are others: too many files for the processes that could be "
-		       "started, raise vm.max_map_count (sysctl)";
-	case PIN_SPACE:
-		return "not pinned: more than the address space that one process may have, raise "
-		       "that limit (ulimit -v, or LimitAS= of a systemd unit)";
-	case PIN_LIMIT:
-		return "not pinned: more than may be locked (RLIMIT_MEMLOCK), raise that limit "
-		       "(ulimit -l, or LimitMEMLOCK= of a systemd unit)";
-	case PIN_SHRANK:
-		return "not pinned: it shrank meanwhile";
-	case PIN_STOPPED:
-		return "not pinned: stopped before";
-	case PIN_WORKER:
-		return "not pinned: the process that was to hold it has died";
-	case PIN_ERROR:
-		break;
-	}
-	return each_error(&(struct each_file){ .error = error, .path = "" });
-}
-
-void
-pinning_fail(struct keeper *keeper, uint32_t number, const char *path, const char *why)
-{
-	struct roster_file *file = &keeper->roster.files[number];
-	bool maps = why == pinning_why(PIN_MAPS, 0);
-
-	ledger_fail(&keeper->ledger, &keeper->roster, number, true);
-	if (!file->said && !(maps && keeper->maps_told))
-		keeper->complain(path, why);
-	file->said = true;
-	keeper->maps_told |= maps;
-	file->pause = !file->pause         ? PAUSE_FIRST
-	    : file->pause < PAUSE_MOST / 2 ? 2 * file->pause
-					   : PAUSE_MOST;
-	file->retry = stop_now() + file->pause;
-	keeper->wanting = true;
-	if (keeper->fill > file->retry)
-		keeper->fill = file->retry;
-}
 
 static bool
 is_link(const char *path)
@@ -235,60 +27,6 @@ pinning_looks(const struct keeper *keeper, uint32_t folder, const char *path, bo
 	/* another name of it, or what a link leads to, lies in a folder that nobody watches */
 	return keeper->roster.folders[folder].watch < 0 || links > 1 ||
 	    ((named || keeper->select->follow) && is_link(path));
-}
-
-void
-pinning_attach(struct keeper *keeper, uint32_t number, struct share_place place, uint64_t held)
-{
-	struct roster_file *file = &keeper->roster.files[number];
-
-	if (place.share == UINT32_MAX)
-		return;
-	if (shares_tag(&keeper->shares, place, number) < 0) {
-		shares_drop(&keeper->shares, place);
-		keeper_give(keeper, held);
-		keeper->wanting = true;
-		return;
-	}
-	file->place = place;
-	file->held = held;
-	ledger_set(&keeper->ledger, &keeper->roster, number, held, LEDGER_LOST);
-}
-
-void
-pinning_detach(struct keeper *keeper, uint32_t number)
-{
-	struct roster_file *file = &keeper->roster.files[number];
-	uint64_t seen, first;
-
-	if (file->place.share != UINT32_MAX) {
-		seen = shares_look(&keeper->shares, file->place, &first);
-		if (seen < file->pinned)
-			ledger_set(&keeper->ledger, &keeper->roster, number, seen, LEDGER_LOST);
-		shares_drop(&keeper->shares, file->place);
-		keeper_give(keeper, file->held);
-	}
-	file->place = SHARE_NOWHERE;
-	file->held = 0;
-	ledger_set(&keeper->ledger, &keeper->roster, number, 0, LEDGER_RELEASED);
-}
-
-void
-pinning_shrink(struct keeper *keeper, uint32_t number, uint64_t length)
-{
-	struct roster_file *file = &keeper->roster.files[number];
-	uint64_t now = length, seen;
-
-	if (length >= file->held)
-		return;
-	if (length == 0 || shares_resize(&keeper->shares, file->place, &now, &seen) != PIN_DONE) {
-		pinning_detach(keeper, number);
-		return;
-	}
-	keeper_give(keeper, file->held - now);
-	file->held = now;
-	if (seen < file->pinned)
-		ledger_set(&keeper->ledger, &keeper->roster, number, seen, LEDGER_RELEASED);
 }
 
 /* The folder of PATH, and what it is called there; ROSTER_NONE where it is no name of a file. */
@@ -352,7 +90,7 @@ note(struct keeper *keeper, uint32_t number, const struct each_file *file)
 static void
 hand_over_none(struct keeper *keeper, const struct each_file *file)
 {
-	const struct outcome *outcome = file->result;
+	const struct pinning_outcome *outcome = file->result;
 
 	if (!outcome->worked || outcome->place.share == UINT32_MAX)
 		return;
@@ -365,14 +103,14 @@ hand_over_none(struct keeper *keeper, const struct each_file *file)
 static void
 hand_over(struct keeper *keeper, uint32_t number, const struct each_file *file)
 {
-	const struct outcome *outcome = file->result;
+	const struct pinning_outcome *outcome = file->result;
 	const struct roster_file *known = &keeper->roster.files[number];
 
 	if (!outcome->worked || outcome->place.share == UINT32_MAX)
 		return;
 	if (known->place.share == UINT32_MAX && known->inode == file->status.st_ino &&
 	    known->device == file->status.st_dev) {
-		pinning_attach(keeper, number, outcome->place, outcome->locked);
+		grip_attach(keeper, number, outcome->place, outcome->locked);
 		return;
 	}
 	shares_drop(&keeper->shares, outcome->place);
@@ -432,7 +170,7 @@ report_error(struct keeper *keeper, const struct each_file *file, uint32_t owner
 	if (!list || strcmp(list, file->path) != 0)
 		number = pinning_enroll(keeper, file->path, owner, file->depth == 0);
 	if (number != ROSTER_NONE) {
-		pinning_fail(keeper, number, file->path, each_error(file));
+		grip_fail(keeper, number, file->path, each_error(file));
 		return;
 	}
 	keeper->holds[owner].failed++;
@@ -441,25 +179,25 @@ report_error(struct keeper *keeper, const struct each_file *file, uint32_t owner
 
 /* Why a file that could be opened is not pinned; NULL: it waits for its turn. */
 static const char *
-why_not(const struct pass *pass, const struct outcome *outcome)
+why_not(const struct pinning_pass *pass, const struct pinning_outcome *outcome)
 {
 	if (!outcome->worked)
 		return HOLES_WHY;
 	if (outcome->over)
 		return pass->fresh
-		    ? PINNING_CROWDED
+		    ? GRIP_CROWDED
 		    : "not pinned: files have grown meanwhile, and more is not allowed";
 	if (outcome->failure == PIN_DONE || outcome->failure == PIN_MAPS)
 		return NULL; /* there may be one more process for it */
-	return pinning_why(outcome->failure, outcome->error);
+	return grip_why(outcome->failure, outcome->error);
 }
 
 static void
 report(const struct each_file *file, void *argument)
 {
-	struct pass *pass = argument;
+	struct pinning_pass *pass = argument;
 	struct keeper *keeper = pass->keeper;
-	const struct outcome *outcome = file->result;
+	const struct pinning_outcome *outcome = file->result;
 	uint32_t owner = pass->fresh ? pass->owner : (uint32_t)file->operand, number;
 	const char *why;
 
@@ -474,11 +212,11 @@ report(const struct each_file *file, void *argument)
 		return;
 	ledger_fail(&keeper->ledger, &keeper->roster, number, false);
 	if (outcome->worked)
-		pinning_attach(keeper, number, outcome->place, outcome->locked);
+		grip_attach(keeper, number, outcome->place, outcome->locked);
 	why = why_not(pass, outcome);
 	if (why) {
 		keeper->roster.files[number].crowded = outcome->over;
-		pinning_fail(keeper, number, file->path, why);
+		grip_fail(keeper, number, file->path, why);
 	} else if (keeper->roster.files[number].held < keeper->roster.files[number].length)
 		keeper->wanting = true;
 }
@@ -486,7 +224,7 @@ report(const struct each_file *file, void *argument)
 static void
 folder_done(size_t operand, const char *path, size_t depth, void *argument)
 {
-	struct pass *pass = argument;
+	struct pinning_pass *pass = argument;
 	struct keeper *keeper = pass->keeper;
 	uint32_t owner = pass->fresh ? pass->owner : (uint32_t)operand;
 
@@ -499,7 +237,7 @@ folder_done(size_t operand, const char *path, size_t depth, void *argument)
 static bool
 breathe(void *argument)
 {
-	struct pass *pass = argument;
+	struct pinning_pass *pass = argument;
 
 	return keeper_attend(pass->keeper);
 }
@@ -508,14 +246,14 @@ breathe(void *argument)
 static int
 run(struct keeper *keeper, char **operands, size_t count, const char *list, const uint32_t *owner)
 {
-	struct pass *pass = calloc(1, sizeof *pass);
+	struct pinning_pass *pass = calloc(1, sizeof *pass);
 	struct each each = {
 		.by_place = true,
-		.result_size = sizeof(struct outcome),
+		.result_size = sizeof(struct pinning_outcome),
 		.workers = PINNING_WORKERS,
-		.work = work,
-		.gathers = gathers,
-		.work_together = work_together,
+		.work = pinning_work,
+		.gathers = pinning_gathers,
+		.work_together = pinning_work_together,
 		.report = report,
 		.folder_done = folder_done,
 		.breathe = breathe,
@@ -525,7 +263,7 @@ run(struct keeper *keeper, char **operands, size_t count, const char *list, cons
 
 	if (!pass)
 		return -1;
-	*pass = (struct pass){ .keeper = keeper,
+	*pass = (struct pinning_pass){ .keeper = keeper,
 		.select = *keeper->select,
 		.fresh = owner != NULL };
 	pass->select.count_links = true;

@@ -14,30 +14,12 @@ int pinning_all(struct keeper *keeper);
 /* All below a folder that is new, and of operand OWNER. */
 int pinning_folder(struct keeper *keeper, const char *path, uint32_t owner);
 
-/* Sets where a file is pinned, HELD bytes of it. */
-void
-pinning_attach(struct keeper *keeper, uint32_t number, struct share_place place, uint64_t held);
-
-/* Lets go of a file, as far as it is held: it is released, or lost already. */
-void pinning_detach(struct keeper *keeper, uint32_t number);
-
-/* Holds no more than LENGTH bytes of it from now on. */
-void pinning_shrink(struct keeper *keeper, uint32_t number, uint64_t length);
-
 /* A name, the last part of PATH, that could not be opened and is tried again, unless it is known:
  * its number; ROSTER_NONE with ENOMEM, or where it is no name. */
 uint32_t pinning_enroll(struct keeper *keeper, const char *path, uint32_t owner, bool named);
 
-/* File NUMBER is not pinned as a whole for now: WHY is said, unless something was. It is tried
- * again, later and later. */
-void pinning_fail(struct keeper *keeper, uint32_t number, const char *path, const char *why);
-
 /* Whether the keeper has to look at a file by itself, since nobody tells when it changes. */
 bool pinning_looks(const struct keeper *keeper, uint32_t folder, const char *path, bool named,
     nlink_t links);
-
-/* Why a file is not pinned, of FAILURE and errno ERROR. */
-const char *pinning_why(enum pin_failure failure, int error);
-#define PINNING_CROWDED "not pinned: more than is allowed"
 
 #endif

@@ -2,13 +2,17 @@
 #include "pool.h"
 
 #include <errno.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include "stop.h"
 
-#define LOOK       100000000ULL  /* between looks at stop_asked, in ns */
-#define PATIENCE   1000000000ULL /* with threads that hang, after a stop */
-#define STACK_SIZE (256 << 10)   /* musl's default is 128 KiB */
+#define LOOK        100000000ULL  /* between looks at stop_asked, in ns */
+#define PATIENCE    1000000000ULL /* with threads that hang, after a stop */
+#define LEAVE_WAIT  2000000ULL    /* ns */
+#define LEAVE_TRIES 50
+#define ROOM        (4 << 20)   /* bytes of addresses (ulimit -v) */
+#define STACK_SIZE  (256 << 10) /* musl's default is 128 KiB */
 
 static struct pool_job *
 job_at(const struct pool *pool, uint64_t number)
@@ -161,26 +165,56 @@ pool_stopping(const struct pool *pool)
 	return atomic_load_explicit(&pool->stopping, memory_order_relaxed);
 }
 
+/* Starts a thread that cannot be done without. One of an earlier run that is about to leave may
+ * count still where there is a limit. */
+static int
+start_thread(struct pool *pool, const pthread_attr_t *attributes, void *(*run)(void *argument))
+{
+	pthread_t thread;
+	int error = pthread_create(&thread, attributes, run, pool);
+
+	for (int tries = 0; error == EAGAIN && tries < LEAVE_TRIES; tries++) {
+		stop_sleep(stop_now() + LEAVE_WAIT, -1);
+		error = pthread_create(&thread, attributes, run, pool);
+	}
+	pool->threads += !error;
+	return error;
+}
+
+/* The other workers, or as many of them as there may be: with room for what they map. */
+static void
+start_more(struct pool *pool, const pthread_attr_t *attributes)
+{
+	void *room = mmap(NULL, ROOM, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pthread_t thread;
+
+	for (unsigned i = 1; i < pool->workers; i++) {
+		if (pthread_create(&thread, attributes, worker, pool) != 0)
+			break;
+		pool->threads++;
+	}
+	if (room != MAP_FAILED)
+		munmap(room, ROOM);
+}
+
+/* Without one worker and the producer it cannot be done; fewer workers than were asked for will
+ * do, where there is a limit. */
 static int
 start_threads(struct pool *pool)
 {
 	pthread_attr_t attributes;
-	pthread_t thread;
 	int error;
 
 	pthread_attr_init(&attributes);
 	pthread_attr_setstacksize(&attributes, STACK_SIZE);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 	pthread_mutex_lock(&pool->lock);
-	error = pthread_create(&thread, &attributes, worker, pool);
-	for (pool->threads = !error; pool->threads && pool->threads < pool->workers;
-	     pool->threads++)
-		if (pthread_create(&thread, &attributes, worker, pool) != 0)
-			break; /* fewer will do */
+	error = start_thread(pool, &attributes, worker);
 	if (!error)
-		error = pthread_create(&thread, &attributes, producer, pool);
-	pool->threads += !error;
-	pool->closed = error != 0;
+		error = start_thread(pool, &attributes, producer);
+	if (!error)
+		start_more(pool, &attributes);
+	pool->closed |= error != 0;
 	pthread_cond_broadcast(&pool->work);
 	pthread_mutex_unlock(&pool->lock);
 	pthread_attr_destroy(&attributes);

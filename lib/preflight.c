@@ -196,14 +196,24 @@ static int
 note_maps(struct preflight *preflight, const struct keeper *keeper)
 {
 	unsigned long long files = 0, most = shares_most();
+	uint32_t processes;
+	uint64_t room;
 
 	for (size_t i = 0; i < keeper->holds_count; i++)
 		files += keeper->holds[i].files;
 	if (files <= most)
 		return 0;
-	return asprintf(&preflight->detail,
-	    "%llu files, and one process can pin %llu (vm.max_map_count): %llu processes share them",
-	    files, most, (files - 1) / most + 1);
+	processes = shares_needed(files, &room);
+	if (files <= room)
+		return asprintf(&preflight->detail,
+		    "%llu files, and one process can pin %llu (vm.max_map_count): %u processes "
+		    "share them",
+		    files, most, processes);
+	return asprintf(&preflight->shortage,
+	    "only %llu of %llu files can be pinned: %llu a process (vm.max_map_count), by %u "
+	    "processes, which are as many as there may be (%d, or fewer with few descriptors: "
+	    "ulimit -n)",
+	    (unsigned long long)room, files, most, processes, SHARE_WORKERS + 1);
 }
 
 static void
@@ -281,8 +291,12 @@ preflight_look(struct preflight *preflight, struct keeper *keeper, struct num_sh
 	result = take_share(&look, max);
 	if (result == 0)
 		result = compose(preflight, &look);
-	if (result == 0 && note_maps(preflight, keeper) < 0)
-		preflight->detail = NULL; /* it can do without */
+	if (result == 0 && note_maps(preflight, keeper) < 0) {
+		preflight->detail = preflight->shortage = NULL;
+		preflight_free(preflight);
+		errno = ENOMEM;
+		result = -1;
+	}
 	if (result < 0)
 		explain();
 	budget_free(&look.budget);
@@ -294,5 +308,6 @@ preflight_free(struct preflight *preflight)
 {
 	free(preflight->words);
 	free(preflight->detail);
+	free(preflight->shortage);
 	*preflight = (struct preflight){ 0 };
 }

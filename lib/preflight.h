@@ -15,8 +15,9 @@
 struct preflight {
 	uint64_t allowed; /* bytes, of all together */
 	bool fits;
-	char *words;  /* for a message: every limit that is in the way, or what there is */
-	char *detail; /* a fact beside, NULL: none */
+	char *words;    /* for a message: every limit that is in the way, or what there is */
+	char *detail;   /* a fact beside, NULL: none */
+	char *shortage; /* why not all files can be pinned, though it fits; NULL: they can */
 };
 
 /*

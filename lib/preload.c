@@ -17,7 +17,9 @@ struct job {
 	const struct preload_hooks *hooks;
 	struct preload *result;
 	struct fetch fetch;
-	uint64_t proven; /* bytes that mincore saw right after they were read */
+	uint64_t missing; /* bytes, before it all */
+	uint64_t proven;  /* bytes that mincore saw right after they were read */
+	bool counted;     /* cachestat tells of the file */
 };
 
 static uint64_t
@@ -45,9 +47,11 @@ fits(const struct job *job, uint64_t bytes)
 	return !job->hooks->fits || job->hooks->fits(bytes, job->hooks->argument);
 }
 
+/* What is read a second time, or was in memory before and is read once more, does not count. */
 static void
 count(const struct job *job, uint64_t bytes)
 {
+	bytes = num_least(bytes, job->missing - job->result->read);
 	job->result->read += bytes;
 	if (job->hooks->asked)
 		job->hooks->asked(bytes, job->hooks->argument);
@@ -168,27 +172,6 @@ behind_end(const struct job *job, uint64_t offset, uint64_t length)
 	return num_least(less(offset + length, (uint64_t)now.st_size), length);
 }
 
-/* What is in afterwards; false where that cannot be known. */
-static bool
-measure(const struct job *job, uint64_t offset, uint64_t length)
-{
-	struct preload *result = job->result;
-	struct residency proof;
-
-	if (is_all_in(job, offset, length, &proof))
-		result->resident = length;
-	else
-		count_in(job, offset, length, &result->resident, &proof);
-	if (note_unknown(result, &proof))
-		return false;
-	result->holes = result->cut = 0;
-	if (result->resident < length) {
-		result->cut = behind_end(job, offset, length);
-		result->holes = holes_sum(job->fd, offset, length - result->cut);
-	}
-	return true;
-}
-
 /* As count_in, by residency_query: with what is on its way. The pages at either end are asked
  * for by themselves, as they may lie in the range in part only. */
 static bool
@@ -210,15 +193,53 @@ count_coming(const struct job *job, uint64_t offset, uint64_t length, uint64_t *
 	return true;
 }
 
+/* After a stop, of what there is too much of to look at all: what was seen piece by piece, as far
+ * as it is there still. */
+static void
+count_proven(const struct job *job, uint64_t offset, uint64_t length, struct residency *proof)
+{
+	struct preload *result = job->result;
+	struct residency now;
+	uint64_t coming;
+
+	result->resident = result->already + job->proven;
+	if (job->counted && count_coming(job, offset, length, &coming, &now))
+		result->resident = num_least(result->resident, coming);
+	proof->method = RESIDENCY_MINCORE;
+	proof->why = RESIDENCY_KNOWN;
+}
+
+/* What is in afterwards; false where that cannot be known. */
+static bool
+measure(const struct job *job, uint64_t offset, uint64_t length)
+{
+	struct preload *result = job->result;
+	struct residency proof;
+
+	if (is_all_in(job, offset, length, &proof))
+		result->resident = length;
+	else if (!count_in(job, offset, length, &result->resident, &proof) && proof.error == EINTR)
+		count_proven(job, offset, length, &proof);
+	if (note_unknown(result, &proof))
+		return false;
+	result->holes = result->cut = 0;
+	if (result->resident < length) {
+		result->cut = behind_end(job, offset, length);
+		result->holes = holes_sum(job->fd, offset, length - result->cut);
+	}
+	return true;
+}
+
 /* What is in before, or on its way; whether gaps will show what is not. */
 static bool
-measure_before(const struct job *job, uint64_t offset, uint64_t length)
+measure_before(struct job *job, uint64_t offset, uint64_t length)
 {
 	struct preload *result = job->result;
 	struct residency before, proof;
 	bool few;
 
 	residency_query(job->fd, job->status, offset, length, &before);
+	job->counted = before.method == RESIDENCY_CACHESTAT;
 	if (note_unknown(result, &before) || before.resident == 0)
 		return false;
 	if (before.resident >= before.pages) {
@@ -291,7 +312,7 @@ preload_range(int fd, const struct stat *status, uint64_t offset, uint64_t lengt
 	if (length == 0)
 		return;
 	partly = measure_before(&job, offset, length);
-	missing = length - result->already;
+	missing = job.missing = length - result->already;
 	if (missing && !admits(&job, offset, length, missing)) {
 		result->skipped = missing;
 		result->resident = result->already;
@@ -308,8 +329,27 @@ preload_rest(int fd, const struct stat *status, const struct preload_hooks *hook
 {
 	struct job job = { .fd = fd, .status = status, .hooks = hooks, .result = result };
 
+	job.missing = (uint64_t)status->st_size;
 	load(&job, 0, (uint64_t)status->st_size, true);
 	finish(&job, 0, (uint64_t)status->st_size);
+}
+
+bool
+preload_recount(int fd, const struct stat *status, uint64_t offset, uint64_t length,
+    uint64_t *bytes, struct residency *seen)
+{
+	const struct job job = { .fd = fd, .status = status };
+
+	*bytes = 0;
+	residency_query(fd, status, offset, length, seen);
+	if (seen->method == RESIDENCY_UNKNOWN)
+		return false;
+	if (seen->resident >= seen->pages)
+		*bytes = length;
+	else if (seen->resident > 0 && !count_coming(&job, offset, length, bytes, seen))
+		return false;
+	/* cachestat counts pages behind the end, where they are huge ones of tmpfs */
+	return *bytes <= length || count_in(&job, offset, length, bytes, seen);
 }
 
 void

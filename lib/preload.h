@@ -36,7 +36,7 @@ struct preload {
 	uint64_t holes;         /* bytes of holes where these are not cached: see holes.h */
 	uint64_t cut;           /* bytes behind the end that the file has by now */
 	uint64_t skipped;       /* bytes missing that admit refused */
-	uint64_t read;          /* bytes asked for and given */
+	uint64_t read;          /* bytes that were missing, asked for and given: each counts once */
 	int error;              /* errno of what failed in reading, or 0 */
 	int unmeasured;         /* errno where why is RESIDENCY_ERROR */
 };
@@ -56,6 +56,11 @@ void preload_add(struct preload *sum, const struct preload *part);
  * measures. RESULT is what is known of it so far. */
 void preload_rest(int fd, const struct stat *status, const struct preload_hooks *hooks,
     struct preload *result);
+
+/* What of LENGTH bytes from OFFSET is in memory now, or on its way, into *BYTES, for who brings in
+ * no more; false where it cannot be told, and SEEN says why. Thread-safe. */
+bool preload_recount(int fd, const struct stat *status, uint64_t offset, uint64_t length,
+    uint64_t *bytes, struct residency *seen);
 
 /* What is there of it only, and reads nothing: all that is missing stays so. Of HOOKS only fits is
  * asked. Thread-safe. */

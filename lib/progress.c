@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "num.h"
+#include "patient.h"
 #include "stop.h"
 
 #define NSEC  1000000000ULL
@@ -45,9 +46,8 @@ progress_sizes(char *const paths[], size_t count)
 static void
 put(const char *text)
 {
-	if (write(STDERR_FILENO, text, strlen(text)) < 0) {
-		/* nobody is left to look */
-	}
+	/* where nobody looks, it is left out */
+	patient_write(STDERR_FILENO, text, strlen(text), 0, NULL);
 }
 
 /* Of bytes: how many, of how many, how fast, and how long it will take. */

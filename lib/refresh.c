@@ -2,166 +2,23 @@
 #include "refresh.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/fs.h>
-#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
-#include <unistd.h>
 
-#include "aside.h"
+#include "grip.h"
 #include "holes.h"
 #include "lookout.h"
 #include "num.h"
 #include "pinning.h"
-#include "preload.h"
+#include "reopen.h"
 #include "residency.h"
 #include "stop.h"
 
 #define LARGE (64ULL << 20) /* bytes, of which it takes a while to see whether all are there */
 
-/* A file that is opened again. Where a thread hangs at it, it stays. */
-struct again {
-	char *path;
-	bool named, follow; /* by the user, who means a link or a block device as well */
-	struct num_range range;
-	uint64_t most; /* bytes that a file may have */
-
-	/* what has been opened: 1; 0 where nothing is there that can be pinned, of which STATUS
-	 * tells, if anything is; -1 with ERROR */
-	int opened, error;
-	int fd;
-	struct stat status;
-	uint64_t offset, end; /* the selected range, bytes */
-	bool layered;         /* on overlayfs */
-
-	uint64_t from, to; /* bytes to be read, of whole pages from the first */
-	bool holes;        /* there are some, and nothing was read */
-	struct preload loaded;
-};
-
-static struct pin_what
-what(const struct again *again)
-{
-	return pin_pages(again->fd, again->offset, again->end - again->offset);
-}
-
-/* --- aside */
-
-/* Whether it is a file that is selected. */
-static bool
-measure_size(struct again *again)
-{
-	uint64_t capacity, size;
-
-	if (S_ISBLK(again->status.st_mode) && again->named &&
-	    ioctl(again->fd, BLKGETSIZE64, &capacity) == 0)
-		again->status.st_size = (off_t)capacity;
-	else if (!S_ISREG(again->status.st_mode))
-		return false;
-	size = (uint64_t)again->status.st_size;
-	again->offset = num_least(again->range.offset, size);
-	again->end = again->offset + num_least(again->range.length, size - again->offset);
-	return size <= again->most;
-}
-
-static bool
-is_layered(int fd)
-{
-	struct statfs system;
-
-	return fstatfs(fd, &system) == 0 && (uint32_t)system.f_type == OVERLAYFS_SUPER_MAGIC;
-}
-
-static int
-open_again(struct again *again)
-{
-	int follow = again->named || again->follow ? 0 : O_NOFOLLOW;
-	struct timespec seen;
-
-	/* before it is opened, which can do things to a device */
-	if ((follow ? lstat : stat)(again->path, &again->status) < 0) {
-		again->status = (struct stat){ 0 };
-		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? 0 : -1;
-	}
-	if (!S_ISREG(again->status.st_mode) && !(S_ISBLK(again->status.st_mode) && again->named))
-		return 0;
-	seen = again->status.st_ctim;
-	again->fd = open(again->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | follow);
-	if (again->fd < 0)
-		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == ENXIO ? 0
-											       : -1;
-	again->layered = is_layered(again->fd);
-	if (fstat(again->fd, &again->status) < 0)
-		return -1;
-	again->status.st_ctim = seen; /* what changes while it is opened is a change to come */
-	return measure_size(again);
-}
-
 static void
-open_aside(void *argument)
-{
-	struct again *again = argument;
-
-	again->opened = open_again(again);
-	again->error = errno;
-}
-
-static void
-load_aside(void *argument)
-{
-	static const struct preload_hooks hooks;
-	struct again *again = argument;
-	uint64_t start = what(again).start, from = start + again->from;
-	uint64_t to = num_least(start + again->to, again->end);
-
-	if (from < again->offset)
-		from = again->offset;
-	again->loaded = (struct preload){ 0 };
-	if (from >= to)
-		return;
-	again->holes = holes_any(again->fd, &again->status, from, to - from);
-	if (!again->holes)
-		preload_range(again->fd, &again->status, from, to - from, &hooks, &again->loaded);
-}
-
-/* NULL where there is no memory, or a thread hangs. */
-static struct again *
-begin(struct keeper *keeper, char *path, bool named)
-{
-	struct again *again = path ? malloc(sizeof *again) : NULL;
-
-	if (!again) {
-		free(path);
-		lookout_all(keeper); /* when there is memory */
-		return NULL;
-	}
-	*again = (struct again){ .path = path,
-		.named = named,
-		.follow = keeper->select->follow,
-		.range = keeper->select->range,
-		.most = keeper->select->max_file_size,
-		.fd = -1 };
-	keeper->hung |= !aside_run_with(open_aside, again, keeper_attend, keeper);
-	return keeper->hung ? NULL : again;
-}
-
-static void
-end(struct again *again)
-{
-	if (again->fd >= 0)
-		close(again->fd);
-	free(again->path);
-	free(again);
-}
-
-/* --- what becomes of it */
-
-static void
-fail(struct keeper *keeper, uint32_t number, const struct again *again, enum pin_failure failure,
+fail(struct keeper *keeper, uint32_t number, const struct reopen *again, enum pin_failure failure,
     int error)
 {
 	struct roster_file *file = &keeper->roster.files[number];
@@ -178,22 +35,18 @@ fail(struct keeper *keeper, uint32_t number, const struct again *again, enum pin
 	else if (failure == PIN_WORKER)
 		keeper->wanting = true; /* as soon as there is another */
 	else
-		pinning_fail(keeper, number, again->path, pinning_why(failure, error));
+		grip_fail(keeper, number, again->path, grip_why(failure, error));
 }
 
 /* Reads bytes FROM up to TO; false where that failed, or a thread hangs. */
 static bool
-load(struct keeper *keeper, uint32_t number, struct again *again, uint64_t from, uint64_t to)
+load(struct keeper *keeper, uint32_t number, struct reopen *again, uint64_t from, uint64_t to)
 {
-	again->from = from;
-	again->to = to;
-	if (!aside_run_with(load_aside, again, keeper_attend, keeper)) {
-		keeper->hung = true;
+	if (!reopen_load(keeper, again, from, to))
 		return false;
-	}
 	if (again->holes) {
-		pinning_fail(keeper, number, again->path, HOLES_WHY);
-		pinning_detach(keeper, number);
+		grip_fail(keeper, number, again->path, HOLES_WHY);
+		grip_detach(keeper, number);
 	} else if (again->loaded.error)
 		fail(keeper, number, again, PIN_ERROR, again->loaded.error);
 	return !again->holes && !again->loaded.error;
@@ -201,9 +54,9 @@ load(struct keeper *keeper, uint32_t number, struct again *again, uint64_t from,
 
 /* In a mapping of its own, of which LENGTH bytes are locked at first. */
 static void
-pin_anew(struct keeper *keeper, uint32_t number, const struct again *again, uint64_t length)
+pin_anew(struct keeper *keeper, uint32_t number, const struct reopen *again, uint64_t length)
 {
-	struct share_item item = { .what = what(again), .locked = length };
+	struct share_item item = { .what = reopen_what(again), .locked = length };
 
 	shares_add(&keeper->shares, &item, 1);
 	if (item.failure == PIN_MAPS && shares_grow(&keeper->shares) == 0) {
@@ -215,11 +68,11 @@ pin_anew(struct keeper *keeper, uint32_t number, const struct again *again, uint
 		return;
 	}
 	keeper_give(keeper, -item.locked);
-	pinning_attach(keeper, number, item.place, item.locked);
+	grip_attach(keeper, number, item.place, item.locked);
 }
 
 static void
-grow(struct keeper *keeper, uint32_t number, const struct again *again, uint64_t length)
+grow(struct keeper *keeper, uint32_t number, const struct reopen *again, uint64_t length)
 {
 	struct roster_file *file = &keeper->roster.files[number];
 	uint64_t seen;
@@ -237,7 +90,7 @@ grow(struct keeper *keeper, uint32_t number, const struct again *again, uint64_t
 
 /* Holds up to BYTES more of a file that is open, if that is allowed. */
 static void
-hold_more(struct keeper *keeper, uint32_t number, struct again *again, uint64_t bytes)
+hold_more(struct keeper *keeper, uint32_t number, struct reopen *again, uint64_t bytes)
 {
 	struct roster_file *file = &keeper->roster.files[number];
 	uint64_t page = residency_page_size(), want;
@@ -245,7 +98,7 @@ hold_more(struct keeper *keeper, uint32_t number, struct again *again, uint64_t 
 	want = num_least(file->length, file->held + (bytes + page - 1) / page * page);
 	if (file->length - file->held > keeper->allowed - keeper->taken) {
 		file->crowded = true;
-		pinning_fail(keeper, number, again->path, PINNING_CROWDED);
+		grip_fail(keeper, number, again->path, GRIP_CROWDED);
 		return;
 	}
 	if (!load(keeper, number, again, file->held, want))
@@ -294,13 +147,13 @@ inspect(struct keeper *keeper, uint32_t number, uint64_t *first)
 /* What of it has gone is brought in again; where that is much, or memory is tight, only what is
  * before is held, and the rest pinned as if it were new. */
 static void
-restore(struct keeper *keeper, uint32_t number, struct again *again, uint64_t first, bool known)
+restore(struct keeper *keeper, uint32_t number, struct reopen *again, uint64_t first, bool known)
 {
 	struct roster_file *file = &keeper->roster.files[number];
 	enum pin_failure failure;
 
 	if (shares_halted(&keeper->shares) || (known && file->held - first > REFRESH_STEP)) {
-		pinning_shrink(keeper, number, first);
+		grip_shrink(keeper, number, first);
 		keeper->wanting = true;
 		return;
 	}
@@ -315,7 +168,7 @@ restore(struct keeper *keeper, uint32_t number, struct again *again, uint64_t fi
 
 /* What is held of a file that may have changed: no more than it has, and all of that there. */
 static void
-settle(struct keeper *keeper, uint32_t number, struct again *again)
+settle(struct keeper *keeper, uint32_t number, struct reopen *again)
 {
 	struct roster_file *file = &keeper->roster.files[number];
 	uint64_t first;
@@ -324,7 +177,7 @@ settle(struct keeper *keeper, uint32_t number, struct again *again)
 	if (file->held == 0)
 		return;
 	known = inspect(keeper, number, &first);
-	pinning_shrink(keeper, number, file->length);
+	grip_shrink(keeper, number, file->length);
 	if (first < file->held)
 		restore(keeper, number, again, first, known);
 }
@@ -351,7 +204,7 @@ forget(struct keeper *keeper, uint32_t number, const struct stat *status)
 	bool linked = file->look && keeper->roster.folders[file->folder].watch >= 0;
 	uint64_t device = file->device, inode = file->inode;
 
-	pinning_detach(keeper, number);
+	grip_detach(keeper, number);
 	ledger_ask(&keeper->ledger, &keeper->roster, number, 0);
 	ledger_fail(&keeper->ledger, &keeper->roster, number, false);
 	file->alias = false;
@@ -374,7 +227,7 @@ forget(struct keeper *keeper, uint32_t number, const struct stat *status)
 
 /* What was seen of it last. */
 static void
-note(struct keeper *keeper, uint32_t number, const struct again *again)
+note(struct keeper *keeper, uint32_t number, const struct reopen *again)
 {
 	struct roster_file *file = &keeper->roster.files[number];
 
@@ -382,12 +235,13 @@ note(struct keeper *keeper, uint32_t number, const struct again *again)
 	file->changed = lookout_time(&again->status.st_ctim);
 	file->look = pinning_looks(keeper, file->folder, again->path, file->named,
 	    again->status.st_nlink);
-	ledger_ask(&keeper->ledger, &keeper->roster, number, file->alias ? 0 : what(again).length);
+	ledger_ask(&keeper->ledger, &keeper->roster, number,
+	    file->alias ? 0 : reopen_what(again).length);
 }
 
 /* Whether another name than NUMBER stands for the same file still: then that is pinned. */
 static bool
-is_elsewhere(struct keeper *keeper, uint32_t number, const struct again *again)
+is_elsewhere(struct keeper *keeper, uint32_t number, const struct reopen *again)
 {
 	uint32_t other = roster_inode(&keeper->roster, again->status.st_dev, again->status.st_ino);
 	struct stat status;
@@ -407,7 +261,7 @@ is_elsewhere(struct keeper *keeper, uint32_t number, const struct again *again)
 
 /* What is there of it is pinned now, as far as that is done in one go. */
 static void
-keep(struct keeper *keeper, uint32_t number, struct again *again)
+keep(struct keeper *keeper, uint32_t number, struct reopen *again)
 {
 	struct roster_file *file = &keeper->roster.files[number];
 
@@ -434,12 +288,11 @@ keep(struct keeper *keeper, uint32_t number, struct again *again)
  * for good.
  */
 static bool
-may_be_copy(struct roster_file *file, const struct again *again)
+may_be_copy(struct roster_file *file, const struct reopen *again)
 {
 	const struct timespec *now = &again->status.st_ctim, *written = &again->status.st_mtim;
 
-	if (!again->layered || file->upper ||
-	    (file->changed && file->changed == lookout_time(now)))
+	if (!again->layered || file->upper || (file->changed && file->changed == lookout_time(now)))
 		return false;
 	file->upper = file->changed && now->tv_sec == written->tv_sec &&
 	    now->tv_nsec == written->tv_nsec;
@@ -447,14 +300,14 @@ may_be_copy(struct roster_file *file, const struct again *again)
 }
 
 static void
-refresh_known(struct keeper *keeper, uint32_t number, struct again *again)
+refresh_known(struct keeper *keeper, uint32_t number, struct reopen *again)
 {
 	struct roster_file *file = &keeper->roster.files[number];
 	uint64_t device = file->device, inode = file->inode;
 	bool changed = device != again->status.st_dev || inode != again->status.st_ino;
 
 	if (changed || may_be_copy(file, again))
-		pinning_detach(keeper, number);
+		grip_detach(keeper, number);
 	if (changed) {
 		file->upper = false;
 		ledger_fail(&keeper->ledger, &keeper->roster, number, false);
@@ -474,7 +327,7 @@ refresh_known(struct keeper *keeper, uint32_t number, struct again *again)
 }
 
 static void
-refresh_new(struct keeper *keeper, uint32_t folder, const char *name, struct again *again)
+refresh_new(struct keeper *keeper, uint32_t folder, const char *name, struct reopen *again)
 {
 	uint32_t number, owner = keeper->roster.folders[folder].owner;
 
@@ -491,7 +344,7 @@ refresh_new(struct keeper *keeper, uint32_t folder, const char *name, struct aga
 
 /* Whether the folder that is at PATH now shall be walked. */
 static bool
-is_new_folder(struct keeper *keeper, uint32_t parent, const struct again *again, const char *name)
+is_new_folder(struct keeper *keeper, uint32_t parent, const struct reopen *again, const char *name)
 {
 	const struct roster_folder *above = &keeper->roster.folders[parent];
 
@@ -509,7 +362,7 @@ refresh_name(struct keeper *keeper, uint32_t folder, const char *name)
 {
 	uint32_t number = roster_find(&keeper->roster, folder, name), owner;
 	bool known = number != ROSTER_NONE;
-	struct again *again = begin(keeper, roster_join(&keeper->roster, folder, name),
+	struct reopen *again = reopen_begin(keeper, roster_join(&keeper->roster, folder, name),
 	    known && keeper->roster.files[number].named);
 
 	if (!again)
@@ -527,24 +380,25 @@ refresh_name(struct keeper *keeper, uint32_t folder, const char *name)
 	    pinning_folder(keeper, again->path, owner) < 0)
 		lookout_all(keeper); /* when there is memory */
 	if (!keeper->hung)
-		end(again);
+		reopen_end(again);
 }
 
 uint64_t
 refresh_more(struct keeper *keeper, uint32_t number, uint64_t bytes)
 {
 	const struct roster_file *file = &keeper->roster.files[number];
-	struct again *again = begin(keeper, roster_path(&keeper->roster, number), file->named);
+	struct reopen *again = reopen_begin(keeper, roster_path(&keeper->roster, number),
+	    file->named);
 	uint64_t before = file->held;
 
 	if (!again)
 		return 0;
 	if (again->opened > 0 && again->status.st_dev == file->device &&
-	    again->status.st_ino == file->inode && what(again).length == file->length)
+	    again->status.st_ino == file->inode && reopen_what(again).length == file->length)
 		hold_more(keeper, number, again, bytes);
 	else
 		lookout_changed(keeper, file->folder, file->name);
 	if (!keeper->hung)
-		end(again);
+		reopen_end(again);
 	return file->held > before ? file->held - before : 0;
 }

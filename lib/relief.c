@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "relief.h"
 
+#include "grip.h"
 #include "lookout.h"
 #include "num.h"
-#include "pinning.h"
 #include "refresh.h"
 #include "residency.h"
 #include "stop.h"
@@ -30,7 +30,7 @@ let_go(struct keeper *keeper, uint32_t number, uint64_t bytes)
 	uint64_t page = residency_page_size(), held = file->held;
 	uint64_t less = num_least((bytes + page - 1) / page * page, held);
 
-	pinning_shrink(keeper, number, held - less);
+	grip_shrink(keeper, number, held - less);
 	return held - file->held;
 }
 

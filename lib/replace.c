@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "patient.h"
+
 #define MAX_LINKS 40 /* as the kernel follows */
 
 /* Where the link PATH points, TARGET, seen from where we are. */
@@ -50,18 +52,23 @@ find_absent(const char *path)
 int
 replace_init(struct replace *replace, const char *path)
 {
+	struct stat status;
+
 	*replace = (struct replace){ .path = realpath(path, NULL) };
-	if (!replace->path && errno == ENOENT)
-		replace->path = find_absent(path);
+	if (!replace->path && errno == ENOENT) {
+		/* links of /proc/PID/fd lead where no path does: to pipes, and to deleted files */
+		replace->nameless = stat(path, &status) == 0;
+		replace->path = replace->nameless ? strdup(path) : find_absent(path);
+	}
 	return replace->path ? 0 : -1;
 }
 
 static bool
-is_replaceable(const char *path)
+is_replaceable(const struct replace *replace)
 {
 	struct stat status;
 
-	return stat(path, &status) < 0 || S_ISREG(status.st_mode);
+	return !replace->nameless && (stat(replace->path, &status) < 0 || S_ISREG(status.st_mode));
 }
 
 /* The owner, as far as we may, and the mode that the file has now, or those that a plain
@@ -104,12 +111,16 @@ remove_temporary(struct replace *replace)
 	errno = error;
 }
 
+#define SUFFIX ".XXXXXX"
+
+/* Beside the file, with what fits of its name. */
 static int
 open_temporary(struct replace *replace)
 {
-	int fd;
+	const char *slash = strrchr(replace->path, '/'), *name = slash ? slash + 1 : replace->path;
+	int most = (int)(name - replace->path) + NAME_MAX - (int)strlen(SUFFIX), fd;
 
-	if (asprintf(&replace->temporary, "%s.XXXXXX", replace->path) < 0) {
+	if (asprintf(&replace->temporary, "%.*s" SUFFIX, most, replace->path) < 0) {
 		replace->temporary = NULL;
 		return -1;
 	}
@@ -121,14 +132,18 @@ open_temporary(struct replace *replace)
 	return fd;
 }
 
-/* A FIFO that nobody reads (ENXIO) is not waited for: nothing would end the wait. */
+/* A FIFO that nobody reads (ENXIO) is not waited for: nothing would end the wait. A socket cannot
+ * be opened. */
 static int
 open_in_place(const char *path)
 {
-	int fd = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	int fd = open(path, O_WRONLY | O_TRUNC | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct stat status;
 
 	if (fd >= 0)
 		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+	else if (errno == ENXIO && stat(path, &status) == 0 && S_ISSOCK(status.st_mode))
+		errno = EOPNOTSUPP;
 	return fd;
 }
 
@@ -137,13 +152,14 @@ replace_begin(struct replace *replace)
 {
 	int fd;
 
-	if (is_replaceable(replace->path))
+	if (is_replaceable(replace))
 		fd = open_temporary(replace);
 	else
 		fd = open_in_place(replace->path);
 	if (fd < 0)
 		return -1;
-	replace->stream = fdopen(fd, "w");
+	replace->fd = fd;
+	replace->stream = replace->temporary ? fdopen(fd, "w") : patient_stream(fd, true);
 	if (!replace->stream) {
 		remove_temporary(replace);
 		close(fd);
@@ -160,7 +176,7 @@ replace_commit(struct replace *replace)
 
 	replace->stream = NULL;
 	if (replace->temporary)
-		failed = failed || fsync(fileno(stream)) < 0;
+		failed = failed || fsync(replace->fd) < 0;
 	failed = fclose(stream) != 0 || failed;
 	if (replace->temporary)
 		failed = failed || rename(replace->temporary, replace->path) < 0;

@@ -36,9 +36,10 @@ report_choose(struct report *report, const struct report_choice *choice,
 	status = choose_order(report, choice, most);
 	if (status != STATUS_DONE || !choice->columns)
 		return status;
-	if (columns_choose(&report->columns, table, choice->columns, &wrong) < 0)
-		return opts_misuse("--columns: no field is called %.*s", (int)strcspn(wrong, ","),
-		    wrong);
+	if (columns_choose(&report->columns, table, choice->columns, choice->labels, &wrong) < 0)
+		return opts_misuse(errno == EEXIST ? "--columns: %.*s is given twice"
+						   : "--columns: no field is called %.*s",
+		    (int)strcspn(wrong, ","), wrong);
 	report->table = &report->columns.table;
 	return STATUS_DONE;
 }
@@ -52,7 +53,7 @@ report_open(struct report *report, const struct opts_common *common, const char 
 		report->out.from = report->columns.from;
 	progress_begin(&report->progress, 0, common->quiet);
 	report->progress.what = "files";
-	return save ? save_begin(&report->save, save) : STATUS_DONE;
+	return save ? save_begin(&report->save, save, &report->out) : STATUS_DONE;
 }
 
 const char *

@@ -23,6 +23,7 @@
 struct report_choice {
 	const char *sort, *columns; /* NULL: not given */
 	uint64_t rows;              /* 0: all */
+	bool labels;                /* the columns have those of prom in any case */
 };
 
 struct report {

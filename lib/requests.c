@@ -197,7 +197,7 @@ count(const struct each_file *file, struct tally *single, void *self)
 {
 	struct requests *requests = self;
 
-	if (!file->note || single->files)
+	if (!file->note || single->outcome.files)
 		return true;
 	switch (file->error) {
 	case ELOOP:

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "device.h"
+#include "folder.h"
 #include "sysabi.h"
 
 #define WINDOW     (128ULL << 20) /* bytes of a file that one mincore(2) looks at */
@@ -23,7 +24,8 @@
 
 /* How a file system keeps its files. */
 enum keeping {
-	PLAIN,     /* in the page cache, as pages of the file itself */
+	PLAIN,     /* in the page cache, as whole pages of the file itself */
+	PARTS,     /* the same, but maybe of a page only what was written: cachestat(2) counts it */
 	ELSEWHERE, /* in the page cache, maybe as pages of another file: cachestat(2) says 0 */
 	MAYBE_DAX, /* PLAIN, but some files may be read from the device without it */
 	NOT_PAGES, /* not in the page cache */
@@ -60,13 +62,20 @@ device_may_be_dax(dev_t device)
 	return !device_says("", device, "dax", answer, sizeof answer) || answer[0] != '0';
 }
 
+/*
+ * A write of whole blocks does not read the rest of their page, so a page is whole where a block
+ * is no smaller. These file systems say in f_bsize how large blocks are; with others it may be
+ * the cluster (FAT) or what is best to transfer (NFS, which keeps any part of a page).
+ */
 static enum keeping
 look_up_keeping(int fd, dev_t device)
 {
 	struct statfs status;
+	bool whole;
 
 	if (fstatfs(fd, &status) < 0)
 		return ELSEWHERE;
+	whole = (uint64_t)status.f_bsize >= residency_page_size();
 	switch ((uint32_t)status.f_type) {
 	case HUGETLBFS_MAGIC:
 	case ZFS_MAGIC:
@@ -76,9 +85,15 @@ look_up_keeping(int fd, dev_t device)
 		return ELSEWHERE;
 	case EXT4_SUPER_MAGIC:
 	case XFS_SUPER_MAGIC:
-		return device_may_be_dax(device) ? MAYBE_DAX : PLAIN;
-	default:
+		return !whole ? PARTS : device_may_be_dax(device) ? MAYBE_DAX : PLAIN;
+	case BTRFS_SUPER_MAGIC:
+	case F2FS_SUPER_MAGIC:
+		return whole ? PLAIN : PARTS;
+	case TMPFS_MAGIC:
+	case RAMFS_MAGIC:
 		return PLAIN;
+	default:
+		return folder_is_pseudo(fd) ? NOT_PAGES : PARTS;
 	}
 }
 
@@ -140,7 +155,8 @@ unknown(struct residency *residency, enum residency_why why, int error)
 	residency->method = RESIDENCY_UNKNOWN;
 	residency->why = why;
 	residency->error = error;
-	residency->resident = 0;
+	residency->resident = residency->begun = 0;
+	residency->detailed = false;
 }
 
 static void
@@ -159,7 +175,7 @@ ask_cachestat(int fd, uint64_t offset, uint64_t length, struct residency *reside
 		return;
 	}
 	residency->method = RESIDENCY_CACHESTAT;
-	residency->resident = pages.cached;
+	residency->resident = residency->begun = pages.cached;
 	residency->detailed = true;
 	residency->dirty = pages.dirty;
 	residency->writeback = pages.writeback;
@@ -221,6 +237,7 @@ ask_mincore(int fd, uint64_t offset, uint64_t length, struct residency *residenc
 	bool trusted = false;
 
 	residency->method = RESIDENCY_MINCORE;
+	residency->resident = 0;
 	if (length)
 		residency_hide(fd);
 	for (uint64_t at = offset - offset % page; length && at < end; at += WINDOW) {
@@ -239,18 +256,23 @@ ask_mincore(int fd, uint64_t offset, uint64_t length, struct residency *residenc
 		trusted = true;
 		residency->resident += (uint64_t)resident;
 	}
+	if (!residency->detailed)
+		residency->begun = residency->resident;
+}
+
+/* cachestat(2) knows all but how many pages are whole; where there are none, that too. */
+static void
+ask_both(int fd, uint64_t offset, uint64_t length, struct residency *residency)
+{
+	ask_cachestat(fd, offset, length, residency);
+	if (residency->method != RESIDENCY_UNKNOWN && residency->begun)
+		ask_mincore(fd, offset, length, residency);
 }
 
 static bool
 is_cached(int fd, enum keeping keeping)
 {
 	return keeping == PLAIN || (keeping != NOT_PAGES && !is_dax(fd));
-}
-
-bool
-residency_is_cached(int fd, const struct stat *status)
-{
-	return is_cached(fd, keeping_of(fd, status->st_dev));
 }
 
 /* Starts RESIDENCY; false where the file is not kept in the page cache. */
@@ -274,10 +296,12 @@ residency_query(int fd, const struct stat *status, uint64_t offset, uint64_t len
 	if (!begin(fd, keeping, offset, length, residency))
 		return;
 	/* pages of a device may hold nothing yet but the few blocks that were asked for */
-	if (keeping != ELSEWHERE && !S_ISBLK(status->st_mode) && cachestat_works())
-		ask_cachestat(fd, offset, length, residency);
-	else
+	if (keeping == ELSEWHERE || S_ISBLK(status->st_mode) || !cachestat_works())
 		ask_mincore(fd, offset, length, residency);
+	else if (keeping == PARTS)
+		ask_both(fd, offset, length, residency);
+	else
+		ask_cachestat(fd, offset, length, residency);
 }
 
 void

@@ -17,7 +17,7 @@ enum residency_method {
 enum residency_why { /* of RESIDENCY_UNKNOWN */
 	RESIDENCY_KNOWN = 0,
 	RESIDENCY_NO_PERMISSION,  /* that is for who may write it, owns it, or has CAP_FOWNER */
-	RESIDENCY_NOT_PAGE_CACHE, /* hugetlbfs, DAX, ZFS: not kept in the page cache */
+	RESIDENCY_NOT_PAGE_CACHE, /* hugetlbfs, DAX, ZFS, sysfs: not kept in the page cache */
 	RESIDENCY_ERROR,          /* errno in error */
 };
 
@@ -27,6 +27,7 @@ struct residency {
 	int error;
 	uint64_t pages;    /* of the range asked about */
 	uint64_t resident; /* of these, in memory; with cachestat also those still being read */
+	uint64_t begun;    /* the same, with pages of which only some blocks are, as far as known */
 	bool detailed;     /* the next four are known: cachestat only */
 	uint64_t dirty, writeback, evicted, recently_evicted;
 };
@@ -35,8 +36,8 @@ struct residency {
  * Looks at LENGTH bytes from OFFSET (within the file's size) of FD. Chooses the
  * method: mincore where cachestat is missing (ENOSYS), blocked by a sandbox
  * (EPERM) or blind (overlayfs, FUSE passthrough), or counts pages that hold nothing (block
- * devices), and then only where mincore
- * tells us the truth. Thread-safe. May set O_NOATIME on FD.
+ * devices) or only a part (blocks smaller than a page, network file systems), and then only
+ * where mincore tells us the truth. Thread-safe. May set O_NOATIME on FD.
  */
 void residency_query(int fd, const struct stat *status, uint64_t offset, uint64_t length,
     struct residency *residency);
@@ -47,9 +48,6 @@ void residency_query(int fd, const struct stat *status, uint64_t offset, uint64_
  */
 void residency_prove(int fd, const struct stat *status, uint64_t offset, uint64_t length,
     struct residency *residency);
-
-/* Whether a file is kept in the page cache at all. */
-bool residency_is_cached(int fd, const struct stat *status);
 
 /* Has looks at FD through a mapping leave no access time; only owners can (O_NOATIME). */
 void residency_hide(int fd);

@@ -328,10 +328,10 @@ add(struct restore_sum *sum, const struct each_file *file, unsigned char *state,
 static void
 count_once(struct tally *single, unsigned char *state)
 {
-	if (single->files && !is_news(state, OPENED))
-		single->files = 0;
-	if (single->failed && !is_news(state, FAILED))
-		single->failed = single->hidden = single->elsewhere = 0;
+	if (single->outcome.files && !is_news(state, OPENED))
+		single->outcome.files = 0;
+	if (single->outcome.failed && !is_news(state, FAILED))
+		single->outcome.failed = single->outcome.hidden = single->outcome.elsewhere = 0;
 	if (single->skipped_files && !is_news(state, SKIPPED))
 		single->skipped_files = 0;
 	if (single->short_files && !is_news(state, SHORT))
@@ -362,7 +362,7 @@ count(const struct each_file *file, struct tally *single, void *self)
 {
 	struct restore *restore = self;
 	const struct note *note = file->note;
-	bool started = single->files > 0, tell = true;
+	bool started = single->outcome.files > 0, tell = true;
 	unsigned char *state;
 
 	if (!note)
@@ -377,7 +377,7 @@ count(const struct each_file *file, struct tally *single, void *self)
 	else if (started && !is_same(&note->then, &file->status))
 		add(&restore->altered, file, state, ALTERED, "changed since the snapshot");
 	count_once(single, state);
-	return tell && (single->failed || !file->error);
+	return tell && (single->outcome.failed || !file->error);
 }
 
 static enum status

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/wait.h>
@@ -12,10 +13,14 @@
 
 #include "child.h"
 #include "diag.h"
+#include "num.h"
+#include "status.h"
 #include "stop.h"
 
 /* How often a child is looked at where the kernel has no pidfd. */
 #define LOOK_NS 10000000ULL
+
+#define UNCOUNTED " events were not counted"
 
 __attribute__((format(printf, 2, 3))) static int
 explain(char *reason, const char *format, ...)
@@ -47,7 +52,23 @@ explain_problem(char *reason, const char *name, const struct samples *samples)
 struct complaint {
 	char line[SAMPLER_REASON], last[SAMPLER_REASON];
 	size_t length;
+	uint64_t uncounted; /* events, of all lines */
 };
+
+/* How many events a line of hitratio (meter.c) says were not counted. */
+static uint64_t
+uncounted_in(const char *line)
+{
+	const char *number = strstr(line, ": ");
+	char *end;
+	unsigned long long count;
+
+	number = number ? number + 2 : line;
+	if (*number < '0' || *number > '9')
+		return 0;
+	count = strtoull(number, &end, 10); /* too many: the largest */
+	return strncmp(end, UNCOUNTED, strlen(UNCOUNTED)) == 0 ? count : 0;
+}
 
 static void
 complaint_end_line(struct complaint *complaint)
@@ -55,6 +76,7 @@ complaint_end_line(struct complaint *complaint)
 	if (complaint->length == 0)
 		return;
 	complaint->line[complaint->length] = '\0';
+	complaint->uncounted = num_sum(complaint->uncounted, uncounted_in(complaint->line));
 	memcpy(complaint->last, complaint->line, complaint->length + 1);
 	diag_detail("%s", complaint->last);
 	complaint->length = 0;
@@ -164,6 +186,14 @@ explain_status(char *reason, const struct run *run, int wait_status)
 	return explain(reason, "%s: exit status %d", run->name, WEXITSTATUS(wait_status));
 }
 
+/* Whether it counted all, but for a number that it told: a verdict can bear that in mind. */
+static bool
+is_partial(const struct samples *samples, int wait_status)
+{
+	return WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == STATUS_PART &&
+	    (samples->lost || samples->uncounted);
+}
+
 static int
 finish(struct run *run, pid_t pid, char *reason)
 {
@@ -178,7 +208,8 @@ finish(struct run *run, pid_t pid, char *reason)
 			return explain(reason, "%s: %s", run->name, strerror(error));
 		return explain_problem(reason, run->name, run->samples);
 	}
-	if (wait_status != 0)
+	run->samples->uncounted = run->complaint.uncounted;
+	if (wait_status != 0 && !is_partial(run->samples, wait_status))
 		return explain_status(reason, run, wait_status);
 	if (samples_end(run->samples) < 0)
 		return explain_problem(reason, run->name, run->samples);

@@ -14,8 +14,9 @@
 
 /*
  * Runs ARGV and sums what it prints. -1 and REASON where it failed, was stopped or
- * printed something else; the reason is the program's own where it gave one. What
- * it says besides is a detail (diag).
+ * printed something else; the reason is the program's own where it gave one. Done in part
+ * (exit status 1) is done where it is known how much is missing: samples->lost, or
+ * samples->uncounted. What it says besides is a detail (diag).
  */
 int sampler_run(struct samples *samples, char *const argv[], char reason[static SAMPLER_REASON]);
 

@@ -266,6 +266,9 @@ samples_feed(struct samples *samples, const char *bytes, size_t length)
 int
 samples_end(struct samples *samples)
 {
+	/* a figure that was cut is a smaller one: hits=123 of hits=12345 */
+	if (samples->length && samples->kind != SAMPLES_ANY)
+		return fail(samples, "the line has no end: it may have been cut");
 	if (samples->length && end_line(samples) < 0)
 		return -1;
 	if (samples->row.seen && add_row(samples) < 0)

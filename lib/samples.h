@@ -14,7 +14,8 @@
  * estimate, the figures are 123est in text, and else hits_est and misses_est.
  *
  * A row whose hits and misses are "-" or empty is an interval without figures: it
- * counts as unknown and adds nothing. Whatever else is no sample is an error.
+ * counts as unknown and adds nothing. Whatever else is no sample is an error, and so is
+ * a last line without a newline.
  */
 
 #define SAMPLES_LINE 4096 /* longer lines are no samples */
@@ -28,6 +29,7 @@ struct samples_row {
 
 struct samples {
 	uint64_t hits, misses, lost; /* sums; lost is 0 where no column says */
+	uint64_t uncounted;          /* events that are in no sample, as sampler_run was told */
 	uint64_t rows, unknown;      /* samples; of these, without figures */
 	bool estimated;              /* a sample is an estimate: by its tier or its figures */
 

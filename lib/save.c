@@ -2,6 +2,7 @@
 #include "save.h"
 
 #include <errno.h>
+#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,6 +11,7 @@
 #include "diag.h"
 #include "fullpath.h"
 #include "heat.h"
+#include "opts.h"
 #include "ranges.h"
 
 static enum status
@@ -22,13 +24,58 @@ fail(const struct save *save)
 	return STATUS_FAILED;
 }
 
+static bool
+is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* The folder that a file is in; false where it is not to be found. */
+static bool
+look_at_folder(const char *path, struct stat *status)
+{
+	char *copy = strdup(path);
+	bool found = copy && stat(dirname(copy), status) == 0;
+
+	free(copy);
+	return found;
+}
+
+/* Whether both will have the same name in the same folder, whatever way led there. */
+static bool
+is_same_place(const struct replace *a, const struct replace *b)
+{
+	struct stat folder, other;
+
+	return a->temporary && b->temporary && strcmp(basename(a->path), basename(b->path)) == 0 &&
+	    look_at_folder(a->path, &folder) && look_at_folder(b->path, &other) &&
+	    is_same(&folder, &other);
+}
+
+static void
+add_own(struct save *save, int fd, const struct replace *file)
+{
+	struct stat *own = &save->own[save->own_count];
+
+	if (fstat(fd, own) == 0)
+		own = &save->own[++save->own_count];
+	if (file->path && stat(file->path, own) == 0)
+		save->own_count++;
+}
+
 enum status
-save_begin(struct save *save, const char *path)
+save_begin(struct save *save, const char *path, const struct out *report)
 {
 	save->path = path;
 	save->folder = getcwd(NULL, 0);
 	frames_begin(&save->frames);
-	return snapshot_create(&save->writer, path) < 0 ? fail(save) : STATUS_DONE;
+	if (snapshot_create(&save->writer, path) < 0)
+		return fail(save);
+	if (is_same_place(&save->writer.to, &report->file))
+		return opts_misuse("the report and the snapshot cannot both be %s", path);
+	add_own(save, save->writer.to.fd, &save->writer.to);
+	add_own(save, report->fd, &report->file);
+	return STATUS_DONE;
 }
 
 int
@@ -51,19 +98,14 @@ save_look(const struct save *save, const struct each_file *file, struct residenc
 	return result;
 }
 
+/* The snapshot and the report may lie among the files, with what they replace. */
 static bool
-is_same(const struct stat *a, const struct stat *b)
+is_own(const struct save *save, const struct stat *file)
 {
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
-/* The snapshot being written may lie among the files, under a name that will not stay. */
-static bool
-is_itself(const struct save *save, const struct stat *file)
-{
-	struct stat status;
-
-	return fstat(fileno(save->writer.to.stream), &status) == 0 && is_same(&status, file);
+	for (size_t i = 0; i < save->own_count; i++)
+		if (is_same(&save->own[i], file))
+			return true;
+	return false;
 }
 
 /* Not so where it was deleted, or named by who sees other mounts. */
@@ -81,7 +123,7 @@ save_add(struct save *save, const struct each_file *file, const struct snapshot_
 	struct snapshot_file now = { .ranges = *ranges };
 	char *path;
 
-	if (!save->path || !ranges->count || is_itself(save, &file->status) ||
+	if (!save->path || !ranges->count || is_own(save, &file->status) ||
 	    (save->strangers && !leads_to(file->path, &file->status)))
 		return;
 	path = fullpath(save->folder, file->path);

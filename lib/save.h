@@ -6,9 +6,12 @@
 
 #include "each.h"
 #include "frames.h"
+#include "out.h"
 #include "residency.h"
 #include "snapshot.h"
 #include "status.h"
+
+#define SAVE_OWN 4
 
 /* Writes what each.h finds in memory to a snapshot. What fails is reported through diag. A
  * zeroed struct writes none. */
@@ -16,12 +19,15 @@ struct save {
 	const char *path; /* NULL: none */
 	bool strangers;   /* names may not lead to the files: those that do not are left out */
 	char *folder;     /* that names are relative to */
+	struct stat own[SAVE_OWN]; /* files that will not be what they are now, once all is done */
+	size_t own_count;
 	struct frames frames;
 	struct snapshot_writer writer;
 };
 
-/* Begins a snapshot that will take the place of PATH. */
-enum status save_begin(struct save *save, const char *path);
+/* Begins a snapshot that will take the place of PATH; REPORT is open beside it, and may not take
+ * the same place. */
+enum status save_begin(struct save *save, const char *path, const struct out *report);
 
 /*
  * Finds what is in memory of FILE, in a worker: part by part, as mincore(2) proves it, which may

@@ -46,8 +46,8 @@ struct share {
 	struct pins pins; /* of that */
 	pid_t pid;        /* of a worker; 0: none any more */
 	int fd;
-	bool dead;
-	size_t used; /* mappings; the lock of shares */
+	atomic_bool dead; /* set under its lock, and looked at without */
+	size_t used;      /* mappings; the lock of shares */
 	uint32_t *tags;
 	size_t tag_count;
 };
@@ -71,6 +71,10 @@ struct shares {
 
 /* How many files one process can pin: vm.max_map_count, less what else it maps. */
 size_t shares_most(void);
+
+/* How many processes FILES are shared out over, as far as there can be so many; *ROOM: files that
+ * all there can be may pin. */
+uint32_t shares_needed(uint64_t files, uint64_t *room);
 
 /* Begins with as many processes as FILES need, if there can be as many; NEWS, BREATHE and ARGUMENT
  * are set. -1 with ENOMEM. */

@@ -54,8 +54,8 @@ explain_cut(const struct load *load)
 {
 	unsigned long long cut = load->all.cut;
 
-	diag_error("%s (%llu bytes) are not there any more: files became shorter while they were "
-		   "read",
+	diag_error("%s (%llu bytes) are not there any more: files became shorter, or were replaced "
+		   "or removed",
 	    BYTES(cut), cut);
 	return STATUS_PART;
 }
@@ -64,19 +64,21 @@ explain_cut(const struct load *load)
 static enum status
 explain_missing(const struct load *load, enum status status)
 {
-	uint64_t missing = load->all.size - load->all.resident;
+	uint64_t missing = load->all.outcome.size - load->all.outcome.resident;
 	/* of what is missing */
 	uint64_t known = load->all.skipped + load->all.holes + load->all.cut;
 
-	if (missing <= known || load->all.failed || stop_asked() || load->dry_run)
+	missing = missing > known ? missing - known : 0;
+	if (load->all.outcome.failed) /* and may have been read in part */
+		missing = load->away;
+	if (missing == 0 || stop_asked() || load->dry_run)
 		return STATUS_DONE;
-	missing -= known;
 	if (load->min >= 0 && status == STATUS_DONE) {
 		diag_note("%s did not stay in memory", BYTES(missing));
 		return STATUS_DONE;
 	}
 	diag_error("%s (%llu bytes) did not stay in memory: something else needs it, or the "
-		   "budget is more than a limit",
+		   "budget is more than a limit; -v names the files",
 	    BYTES(missing), (unsigned long long)missing);
 	return STATUS_PART;
 }
@@ -87,13 +89,13 @@ explain_plan(const struct load *load)
 {
 	const struct tally *all = &load->all;
 	/* not what is missing less what is skipped, which is of files besides that hide it */
-	unsigned long long planned = all->expected + all->holes - all->already;
+	unsigned long long planned = all->expected + all->holes - all->outcome.already;
 	unsigned long long allowed = load->allowed;
 
 	diag_note("a dry run: %s (%llu bytes)%s would be read, the budget is %s (%llu "
 		  "bytes)",
-	    BYTES(planned), planned, all->failed ? " of what can be measured" : "", BYTES(allowed),
-	    allowed);
+	    BYTES(planned), planned, all->outcome.failed ? " of what can be measured" : "",
+	    BYTES(allowed), allowed);
 }
 
 enum status
@@ -101,7 +103,7 @@ shortfall_explain(const struct load *load)
 {
 	enum status status = load->status;
 
-	if (load->all.beyond) {
+	if (load->all.outcome.beyond) {
 		diag_error("the sizes add up to more than 2^64 bytes: no sum can be told");
 		return STATUS_PART;
 	}

@@ -7,6 +7,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "num.h"
 #include "pagemap.h"
 #include "residency.h"
 
@@ -95,6 +96,13 @@ folio_end(struct look *look, uint64_t head)
 	return end;
 }
 
+/* A file system holds buffers of the device that it lies on, which no flag tells before a try. */
+static bool
+may_be_held(const struct stayed_asked *asked)
+{
+	return asked->foresee && S_ISBLK(asked->status->st_mode);
+}
+
 /* The folio of FRAME, which is page NUMBER of the file. Before Linux 6.10 only the head of a
  * folio has flags. */
 static void
@@ -112,10 +120,12 @@ look_at_folio(struct look *look, uint64_t frame, uint64_t number)
 	    : flags & FLAG(SWAPBACKED)                        ? STAYED_TMPFS
 	    : flags & FLAG(MLOCKED)                           ? STAYED_LOCKED
 	    : is_mapped(look->tools, folio->head, folio->end) ? STAYED_MAPPED
-	    : flags & (FLAG(DIRTY) | FLAG(WRITEBACK))         ? STAYED_DIRTY
 	    : is_partial(look->asked, number - (frame - folio->head), folio->end - folio->head)
 	    ? STAYED_EDGE
-	    : STAYED_UNKNOWN;
+	    : may_be_held(look->asked)                ? STAYED_UNKNOWN
+	    : flags & (FLAG(DIRTY) | FLAG(WRITEBACK)) ? STAYED_DIRTY
+	    : look->asked->foresee                    ? STAYED_NOTHING
+						      : STAYED_UNKNOWN;
 }
 
 /*
@@ -154,27 +164,70 @@ reason_of(const struct stayed_asked *asked, uint64_t number)
 					   : STAYED_UNKNOWN;
 }
 
-/* By cachestat, page by page: its sums do not tell which. */
+/*
+ * Whether a folio of the page may reach out of what was asked for: for who is not told how large
+ * it is. No folio of a file has more pages than a table of the lowest level or, whatever the size
+ * of a page, 2048 (Linux 6.10: MAX_XAS_ORDER).
+ */
 static bool
-is_dirty(const struct stayed_asked *asked, uint64_t number)
+may_reach_out(const struct stayed_asked *asked, uint64_t number)
+{
+	uint64_t most = num_least(residency_page_size() / sizeof(uint64_t), 2048);
+
+	return is_partial(asked, number - number % most, most);
+}
+
+/* What would go, for who is not told of frames: of what nobody uses nothing is mapped or locked. */
+static void
+foresee(const struct stayed_asked *asked, uint64_t first, size_t count, const unsigned char *in,
+    unsigned char *reasons)
+{
+	for (size_t i = 0; i < count && asked->unused; i++)
+		if ((in[i] & 1) && reasons[i] == STAYED_UNKNOWN && !may_reach_out(asked, first + i))
+			reasons[i] = STAYED_NOTHING;
+}
+
+enum dirt { CLEAN, DIRTY, NOT_TOLD };
+
+/* By cachestat, whose sums do not tell which pages. */
+static enum dirt
+look_for_dirt(const struct stayed_asked *asked, uint64_t first, size_t count)
 {
 	uint64_t page = residency_page_size();
 	struct residency seen;
 
-	residency_query(asked->fd, asked->status, number * page, page, &seen);
-	return seen.detailed && (seen.dirty || seen.writeback);
+	residency_query(asked->fd, asked->status, first * page, count * page, &seen);
+	return !seen.detailed ? NOT_TOLD : seen.dirty || seen.writeback ? DIRTY : CLEAN;
 }
 
 static bool
-has_unknown(const unsigned char *in, const unsigned char *reasons, size_t count)
+has_reason(enum stayed reason, const unsigned char *in, const unsigned char *reasons, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		if ((in[i] & 1) && reasons[i] == STAYED_UNKNOWN)
+		if ((in[i] & 1) && reasons[i] == reason)
 			return true;
 	return false;
 }
 
-void
+/* For who is not told of frames: false where neither cachestat tells. */
+static bool
+find_dirty(const struct stayed_asked *asked, uint64_t first, size_t count, const unsigned char *in,
+    unsigned char *reasons)
+{
+	/* what may stay for another reason is not said to go once it is clean */
+	enum stayed open = asked->foresee ? STAYED_NOTHING : STAYED_UNKNOWN;
+	enum dirt dirt = CLEAN;
+
+	if (has_reason(open, in, reasons, count))
+		dirt = look_for_dirt(asked, first, count);
+	for (size_t i = 0; i < count && dirt == DIRTY; i++)
+		if ((in[i] & 1) && reasons[i] == open &&
+		    look_for_dirt(asked, first + i, 1) == DIRTY)
+			reasons[i] = STAYED_DIRTY;
+	return dirt != NOT_TOLD;
+}
+
+bool
 stayed_explain(struct stayed_tools *tools, const struct stayed_asked *asked, uint64_t first,
     size_t count, const unsigned char *in, unsigned char *reasons)
 {
@@ -187,10 +240,12 @@ stayed_explain(struct stayed_tools *tools, const struct stayed_asked *asked, uin
 		part = FRAMES_PAGES - (first + at) % FRAMES_PAGES;
 		if (part > count - at)
 			part = count - at;
-		if (has_unknown(in + at, reasons + at, part))
+		if (has_reason(STAYED_UNKNOWN, in + at, reasons + at, part))
 			explain_by_frames(&look, first + at, part, in + at, reasons + at);
 	}
-	for (size_t i = 0; i < count && !tools->frames.known; i++)
-		if ((in[i] & 1) && reasons[i] == STAYED_UNKNOWN && is_dirty(asked, first + i))
-			reasons[i] = STAYED_DIRTY;
+	if (tools->frames.known)
+		return true;
+	if (asked->foresee)
+		foresee(asked, first, count, in, reasons);
+	return find_dirty(asked, first, count, in, reasons);
 }

@@ -24,6 +24,7 @@ enum stayed {
 	STAYED_MAPPED,  /* by a process */
 	STAYED_DIRTY,   /* or under writeback */
 	STAYED_REASONS,
+	STAYED_NOTHING = STAYED_REASONS, /* foreseen only: nothing that can be seen keeps it */
 };
 
 struct stayed_tools {
@@ -41,6 +42,9 @@ struct stayed_asked {
 	const struct stat *status;
 	uint64_t offset, end; /* bytes; UINT64_MAX: all that there is */
 	bool tmpfs;
+	bool foresee; /* nothing was done yet: what would go is STAYED_NOTHING, or where it has to
+			 be written back first STAYED_DIRTY */
+	bool unused;  /* then: it is known that nobody else has the file open or mapped */
 };
 
 /* Whether the file lives in memory: see STAYED_TMPFS. */
@@ -48,9 +52,9 @@ bool stayed_in_tmpfs(int fd, const struct stat *status);
 
 /*
  * Fills in REASONS for those of COUNT pages from page FIRST on that are in memory (bit 0 of
- * IN). Thread-safe.
+ * IN). Returns whether it could be told which are dirty. Thread-safe.
  */
-void stayed_explain(struct stayed_tools *tools, const struct stayed_asked *asked, uint64_t first,
+bool stayed_explain(struct stayed_tools *tools, const struct stayed_asked *asked, uint64_t first,
     size_t count, const unsigned char *in, unsigned char *reasons);
 
 #endif

@@ -100,7 +100,7 @@ explain_unknown(const char *name, const struct footprint *sum)
 		    name, (unsigned long long)sum->forbidden, (unsigned long long)sum->files);
 	if (sum->elsewhere)
 		diag_error("%s: %llu of %llu files are not kept in the page cache (huge pages, "
-			   "DAX, ZFS): their residency is unknown",
+			   "DAX, ZFS, sysfs): their residency is unknown",
 		    name, (unsigned long long)sum->elsewhere, (unsigned long long)sum->files);
 }
 
@@ -118,10 +118,11 @@ static void
 finish_operand(struct survey *survey, size_t operand)
 {
 	const char *name = report_operand(survey->report, operand);
-	bool worked = survey->current.files || !survey->current.errors;
+	bool worked;
 
 	progress_clear(&survey->report->progress);
 	add_hidden(survey, operand);
+	worked = survey->current.files || !survey->current.errors;
 	survey->worked |= worked;
 	if (survey->view->operand)
 		survey->view->operand(name, worked ? &survey->current : NULL, survey->self);
@@ -193,7 +194,7 @@ survey_run(struct survey *survey)
 	};
 
 	if (each_run(&each, to->operands, to->count) < 0) {
-		diag_file(to->list ? to->list : "cannot start", errno);
+		each_explain(&each, errno);
 		return STATUS_FAILED;
 	}
 	return finish(survey);

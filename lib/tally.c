@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tally.h"
 
-#define NSEC 1000000000ULL
-
 enum field {
 	F_PATH,
 	F_FILES,
@@ -29,7 +27,7 @@ static const struct out_field fields[FIELDS] = {
 	[F_READ] = { "read_bytes", OUT_BYTES, "warm_read_bytes", false,
 	    "of these, read because they were missing" },
 	[F_RESIDENT] = { "resident_bytes", OUT_BYTES, "warm_resident_bytes", false,
-	    "of these, in memory afterwards, as measured" },
+	    "of these, in memory at the end, as measured" },
 	[F_RATIO] = { "ratio", OUT_PERCENT, "warm_resident_ratio", false,
 	    "resident_bytes / size_bytes; none without bytes" },
 	[F_SKIPPED] = { "skipped_bytes", OUT_BYTES, "warm_skipped_bytes", false,
@@ -67,86 +65,61 @@ tally_file(struct tally *tally, const struct each_file *file)
 	const struct tally_file *result = file->result;
 	const struct preload *preload = &result->preload;
 	struct tally single = { 0 };
+	struct outcome *outcome = &single.outcome;
 
-	if (result->end) {
-		single = (struct tally){
-			.files = 1,
-			.hidden = preload->why == RESIDENCY_NO_PERMISSION,
-			.elsewhere = preload->why == RESIDENCY_NOT_PAGE_CACHE,
-			.skipped = preload->skipped,
-			.skipped_files = preload->skipped > 0,
-			.short_files = file->parts && file->beyond,
-			.start = result->start,
-			.end = result->end,
-		};
-	}
-	single.failed = file->error || preload->why != RESIDENCY_KNOWN;
-	if (result->end && preload->why == RESIDENCY_KNOWN) {
-		single.size = file->length;
-		single.already = preload->already;
+	if (outcome_file(outcome, file, preload->why, result->start, result->end)) {
+		outcome->already = preload->already;
+		outcome->resident = preload->resident;
 		single.missing = file->length - preload->already;
 		single.read = preload->read;
-		single.resident = preload->resident;
 		single.expected = file->length - preload->skipped - preload->holes;
 		single.holes = preload->holes;
 		single.cut = preload->cut;
 	}
+	single.skipped = preload->skipped;
+	single.skipped_files = preload->skipped > 0;
+	single.short_files = outcome->files && file->parts && file->beyond;
 	tally_add(tally, &single);
-}
-
-static void
-add_bytes(struct tally *tally, uint64_t *sum, uint64_t more)
-{
-	tally->beyond |= __builtin_add_overflow(*sum, more, sum);
 }
 
 void
 tally_add(struct tally *tally, const struct tally *more)
 {
-	tally->files += more->files;
-	tally->failed += more->failed;
-	tally->hidden += more->hidden;
-	tally->elsewhere += more->elsewhere;
+	struct outcome *outcome = &tally->outcome;
+
+	outcome_add(outcome, &more->outcome);
 	tally->skipped_files += more->skipped_files;
 	tally->short_files += more->short_files;
-	tally->beyond |= more->beyond;
-	add_bytes(tally, &tally->size, more->size);
-	add_bytes(tally, &tally->already, more->already);
-	add_bytes(tally, &tally->missing, more->missing);
-	add_bytes(tally, &tally->read, more->read);
-	add_bytes(tally, &tally->resident, more->resident);
-	add_bytes(tally, &tally->expected, more->expected);
-	add_bytes(tally, &tally->holes, more->holes);
-	add_bytes(tally, &tally->cut, more->cut);
-	add_bytes(tally, &tally->skipped, more->skipped);
-	if (more->end && (!tally->end || more->start < tally->start))
-		tally->start = more->start;
-	if (more->end > tally->end)
-		tally->end = more->end;
+	outcome_bytes(outcome, &tally->missing, more->missing);
+	outcome_bytes(outcome, &tally->read, more->read);
+	outcome_bytes(outcome, &tally->expected, more->expected);
+	outcome_bytes(outcome, &tally->holes, more->holes);
+	outcome_bytes(outcome, &tally->cut, more->cut);
+	outcome_bytes(outcome, &tally->skipped, more->skipped);
 }
 
 void
 tally_put(const struct tally *tally, const char *path, struct report *report)
 {
-	/* where no file could be measured, these figures are not 0 */
-	bool known = !tally->beyond && (tally->size > 0 || tally->failed == 0);
-	double seconds = (double)(tally->end - tally->start) / NSEC;
+	const struct outcome *outcome = &tally->outcome;
+	bool known = outcome_known(outcome);
+	double seconds = outcome_seconds(outcome);
 	struct out_value values[FIELDS] = {
 		[F_PATH] = out_string(path),
-		[F_FILES] = out_number(tally->files),
-		[F_SKIPPED] = tally->beyond ? out_unknown : out_number(tally->skipped),
-		[F_FAILED] = out_number(tally->failed),
+		[F_FILES] = out_number(outcome->files),
+		[F_SKIPPED] = outcome->beyond ? out_unknown : out_number(tally->skipped),
+		[F_FAILED] = out_number(outcome->failed),
 	};
 
 	if (known) {
-		values[F_SIZE] = out_number(tally->size);
-		values[F_ALREADY] = out_number(tally->already);
+		values[F_SIZE] = out_number(outcome->size);
+		values[F_ALREADY] = out_number(outcome->already);
 		values[F_MISSING] = out_number(tally->missing);
 		values[F_READ] = out_number(tally->read);
-		values[F_RESIDENT] = out_number(tally->resident);
-		values[F_RATIO] = out_percent(tally->resident, tally->size);
+		values[F_RESIDENT] = out_number(outcome->resident);
+		values[F_RATIO] = out_percent(outcome->resident, outcome->size);
 	}
-	if (tally->end)
+	if (outcome->end)
 		values[F_SECONDS] = out_real(seconds);
 	if (known && tally->read && seconds > 0)
 		values[F_RATE] = out_number((uint64_t)((double)tally->read / seconds));

@@ -2,11 +2,11 @@
 #ifndef HOTSET_TALLY_H
 #define HOTSET_TALLY_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "each.h"
 #include "out.h"
+#include "outcome.h"
 #include "preload.h"
 #include "report.h"
 
@@ -19,21 +19,16 @@ struct tally_file {
 };
 
 struct tally {
-	uint64_t files;             /* that could be opened */
-	uint64_t failed;            /* could not be opened, read or measured */
-	uint64_t hidden, elsewhere; /* of these: we may not know; not in the page cache */
+	struct outcome outcome;
 	uint64_t skipped_files;
 	uint64_t short_files; /* of which parts were asked for that lie behind the end */
 
 	/* Bytes, of the files that could be measured. */
-	uint64_t size, already, missing, read, resident;
+	uint64_t missing, read;
 	uint64_t expected; /* in memory, if all that is not skipped comes in */
 	uint64_t holes;    /* of tmpfs, which are not cached */
 	uint64_t cut;      /* of files that became shorter while they were read */
 	uint64_t skipped;  /* of any file */
-	bool beyond;       /* a sum in bytes is more than 64 bits hold: none is known */
-
-	uint64_t start, end; /* stop_now; end 0: nothing happened */
 };
 
 extern const struct out_table tally_table;

@@ -86,6 +86,16 @@ thresh_verdict(const struct thresh *thresh, uint64_t part, uint64_t whole)
 	return is_below(&thresh->warning, part, whole) ? STATUS_PART : STATUS_DONE;
 }
 
+enum status
+thresh_certain(const struct thresh *thresh, const struct thresh_span *span)
+{
+	enum status best = thresh_verdict(thresh, span->most, span->whole);
+
+	if (best != STATUS_DONE || thresh_verdict(thresh, span->least, span->whole) == STATUS_DONE)
+		return best;
+	return STATUS_UNKNOWN;
+}
+
 const struct thresh_limit *
 thresh_broken(const struct thresh *thresh, enum status status)
 {

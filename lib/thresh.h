@@ -39,6 +39,17 @@ bool thresh_crossed(const struct thresh *thresh);
 /* The verdict on PART of WHOLE, from the exact figures; unknown where WHOLE is 0. */
 enum status thresh_verdict(const struct thresh *thresh, uint64_t part, uint64_t whole);
 
+/* A ratio that is not known exactly. */
+struct thresh_span {
+	uint64_t least, most, whole; /* between LEAST and MOST of WHOLE */
+};
+
+/*
+ * The verdict that is certain for all of the span: an alarm is as bad as it is at best, and OK
+ * what is so at worst. Unknown where it might be OK, or not.
+ */
+enum status thresh_certain(const struct thresh *thresh, const struct thresh_span *span);
+
 /* The limit that a verdict of STATUS is about; NULL where it is none. */
 const struct thresh_limit *thresh_broken(const struct thresh *thresh, enum status status);
 

@@ -2,6 +2,7 @@
 #ifndef HOTSET_UNIXSOCK_H
 #define HOTSET_UNIXSOCK_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -18,5 +19,18 @@ int unixsock_address(struct sockaddr_un *address, socklen_t *length, const char 
  * for PATIENCE ns at most, then it is EAGAIN; 0: it does not wait. -1 with errno.
  */
 int unixsock_connect(const char *path, int type, uint64_t patience);
+
+#define UNIXSOCK_TOGETHER 64 /* descriptors that travel with one packet, at most */
+
+/* Sends a packet of SIZE bytes, and with it COUNT descriptors, which stay open here; FLAGS as of
+ * sendmsg(2). 0, or -1 with errno. */
+int unixsock_send(int fd, const void *packet, size_t size, const int *fds, size_t count, int flags);
+
+/*
+ * Receives a packet of SIZE bytes, and with it up to MOST descriptors, which are closed on exec.
+ * Returns how many there are in FDS: fewer than were sent where no more may be open here. -1 with
+ * errno, and no descriptor: EPROTO where it has another size, and at the end.
+ */
+int unixsock_receive(int fd, void *packet, size_t size, int *fds, size_t most);
 
 #endif

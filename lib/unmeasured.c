@@ -12,7 +12,7 @@ unmeasured_explain(const char *name, uint64_t files, uint64_t hidden, uint64_t e
 		    name, (unsigned long long)hidden, (unsigned long long)files);
 	if (elsewhere)
 		diag_error("%s: %llu of %llu files are not kept in the page cache (huge pages, "
-			   "DAX, ZFS)",
+			   "DAX, ZFS, sysfs)",
 		    name, (unsigned long long)elsewhere, (unsigned long long)files);
 	return hidden || elsewhere;
 }

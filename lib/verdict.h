@@ -20,13 +20,17 @@ struct verdict {
 	uint64_t expected; /* samples, 0: any number */
 	struct samples samples;
 	bool counted;                /* the samples are there */
-	bool known;                  /* and so is the ratio */
+	bool idle;                   /* and without an access */
+	bool known;                  /* the ratio is */
 	char reason[VERDICT_REASON]; /* where it is not */
 	enum status status;
 	unsigned hundredths; /* the ratio as shown, in hundredths of a percent */
 };
 
-/* Judges the samples; where there are none, or no access, the reason must be set. */
+/*
+ * Judges the samples; where there are none, or no access, the reason must be set. Where more was
+ * lost than the verdict can bear, the ratio is not known, and the reason says between which it is.
+ */
 void verdict_judge(struct verdict *verdict);
 
 /* "page-cache hit ratio 97.31% (12345 hits, 341 misses)", or the reason. */

@@ -17,6 +17,7 @@ static const struct {
 	{ "pswpin", offsetof(struct vmstat, pswpin) },
 	{ "pgmajfault", offsetof(struct vmstat, pgmajfault) },
 	{ "nr_dirtied", offsetof(struct vmstat, nr_dirtied) },
+	{ "pgsteal_file", offsetof(struct vmstat, pgsteal_file) },
 	{ "oom_kill", offsetof(struct vmstat, oom_kill) },
 };
 

@@ -40,10 +40,17 @@ is "no mail where all is well" "$status:$out$err" "0:"
 # its own /dev without a log: nothing goes to that of this machine
 if unshare -m true 2>/dev/null; then
 	mkdir "$TMP/dev" && : >"$TMP/dev/null"
+	# entry: what cron runs
+	entry() {
+		# shellcheck disable=SC2016 # the inner shell's
+		run unshare -m sh -c 'mount --bind /dev/null "$1/null" && mount --bind "$1" /dev &&
+			exec env -i PATH="$2" /bin/sh -c "$3"' sh "$TMP/dev" "$TMP/bin:$path" "$command"
+	}
+	hitratio 0 0
+	entry
+	is "nothing, and no try to log it, where nothing was read" "$status:$out$err" "3:"
 	hitratio 1 1
-	# shellcheck disable=SC2016 # the inner shell's
-	run unshare -m sh -c 'mount --bind /dev/null "$1/null" && mount --bind "$1" /dev &&
-		exec env -i PATH="$2" /bin/sh -c "$3"' sh "$TMP/dev" "$TMP/bin:$path" "$command"
+	entry
 	like "mail where the log does not take the alert" "$status:$out$err" \
 		"2:ratio-check: /dev/log: *"
 else

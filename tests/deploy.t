@@ -213,8 +213,18 @@ again
 mkdir releases/empty
 deploy releases/empty current
 is "an empty release" "$(outcome)" "$nothing"
-deploy --min=0 --keep-old releases/empty current
-is "is taken with --min=0" "$status $(readlink current)" "0 releases/empty"
+like "it is said" "$err" "*there are no files in $site/releases/empty, or only empty ones *; not switched"
+: >releases/empty/file
+deploy releases/empty current
+is "a release of an empty file" "$(outcome)" "$nothing"
+deploy --include='no such' releases/2 current
+is "an --include that matches nothing" "$(outcome)" "$nothing"
+for min in 0 0% 0.0; do
+	again
+	mkdir releases/empty
+	deploy --min=$min --keep-old releases/empty current
+	is "is taken with --min=$min" "$status $(readlink current)" "0 releases/empty"
+done
 for wrong in nosuch releases/1/a; do
 	again
 	deploy $wrong current
@@ -298,6 +308,47 @@ if [ "$(stat -f -c %T /dev/shm 2>/dev/null)" = tmpfs ] && [ -w /dev/shm ]; then
 		"1 releases/2:*switched, but not all of $shm/1 is out of memory: *"
 else
 	skip "an old release that stays in memory" "needs a writable /dev/shm"
+fi
+# parting: as a name in the folder $rel/1, so long that a list of them, where three pages hold no
+# more, ends with "$rel/"; sets $rel and $width
+parting() {
+	rel=$site/full/rel
+	while [ ${#rel} -lt 250 ]; do
+		width=1
+		while [ $width -lt 200 ]; do
+			[ $(((3 * page - ${#rel} - 1) % (${#rel} + 4 + width))) -ne 0 ] || return 0
+			width=$((width + 1))
+		done
+		rel=${rel}l
+	done
+	return 1
+}
+
+# fill: an old release of too many names for $TMP/full, and a new one, which is in memory
+fill() {
+	rm -rf full
+	release "$rel/2" a=8
+	mkdir "$rel/1"
+	for number in $(seq $((3 * page / (${#rel} + 4 + width) + 3))); do
+		echo >"$rel/1/$(printf "%0${width}d" "$number")"
+	done
+	ln -s "$rel/1" full/current
+}
+
+if [ "$(id -u)" -eq 0 ] && parting && (cd "$TMP" && mounted full -t tmpfs -o size=$((4 * page)) tmpfs); then
+	on_exit "umount -l '$TMP/full'"
+	for _ in 1 2 3; do
+		fill
+		run env TMPDIR="$TMP/full" deploy-warm "$rel/2" full/current
+		[ "$("$pages" "$rel/2/a")" != 8/8 ] || break
+	done
+	is "a list that TMPDIR has no room for: nothing is evicted by half a name" \
+		"$status $(readlink full/current) $("$pages" "$rel/2/a")$(ls "$TMP/full")" \
+		"1 $rel/2 8/8"
+	like "it is said" "$err" "*switched, but $rel/1 is not evicted: *TMPDIR*"
+	is "nor is what the list has" "$("$pages" "$rel/1/$(printf "%0${width}d" 1)")" 1/1
+else
+	skip "a list that TMPDIR has no room for" "needs root, and a tmpfs of its own"
 fi
 deploys "--reload comes before the eviction" "$switched" \
 	--reload='pages releases/1/a >seen; readlink current >>seen' releases/2 current

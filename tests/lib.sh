@@ -135,6 +135,13 @@ as_nobody() {
 	setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all "$@"
 }
 
+# mounted NAME MOUNT-ARGUMENT...: mounts on the folder NAME until the end; ./mount.err says why not
+mounted() {
+	mkdir -p "$1" && mounted_on=$1 && shift
+	mount "$@" "$mounted_on" 2>mount.err || return 1
+	on_exit "umount -l '$PWD/$mounted_on'"
+}
+
 has_cgroup() {
 	[ -w /sys/fs/cgroup/memory/memory.limit_in_bytes ] && [ "$(id -u)" -eq 0 ]
 }

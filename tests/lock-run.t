@@ -702,6 +702,7 @@ else
 fi
 mkfifo stuck
 exec 7<>stuck
+: >out
 "$lock" -f kv --pidfile=pid a >out 2>stuck &
 pid=$!
 pids="$pids $pid"
@@ -776,6 +777,7 @@ if [ "$(id -u)" -eq 0 ]; then
 	words=$(sed -n 's/^ExecStart=[^ ]* \(.*\) [$]LOCK_OPTIONS .*/\1/p' "$unit" |
 		sed "s,/run/hotset-lock/,,")
 	manager "$TMP/w/socket"
+	: >out
 	# shellcheck disable=SC2086 # words
 	NOTIFY_SOCKET=$TMP/w/socket WATCHDOG_USEC=1000000 setpriv --no-new-privs --inh-caps=-all \
 		--bounding-set="-all,$caps" "$lock" -f kv $words --files-from=list >out 2>err &

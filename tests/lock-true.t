@@ -91,11 +91,10 @@ stop
 is "it was released, the new one pinned again" "$(row 2)" \
 	"1 $((7 * page)) 0 0 $((27 * page)) $((7 * page)) released"
 # overlayfs copies a file up before it is first changed: to stat(2) it stays the same
-mkdir lower upper work merged
+mkdir lower upper work
 file lower/a 20
 sleep 0.1
-if mount -t overlay -o lowerdir=lower,upperdir=upper,workdir=work overlay merged 2>/dev/null; then
-	on_exit "umount -l '$TMP/w/merged'"
+if mounted merged -t overlay -o lowerdir=lower,upperdir=upper,workdir=work overlay; then
 	start merged/a
 	exec 9<lower/a
 	is "a file of a lower layer" "$(left merged/a) $(left /dev/fd/9)" "20/20 20/20"
@@ -108,7 +107,6 @@ if mount -t overlay -o lowerdir=lower,upperdir=upper,workdir=work overlay merged
 	stop
 	is "it was released once" "$(row 2)" \
 		"1 $((24 * page)) 0 0 $((44 * page)) $((20 * page)) released"
-	umount merged
 else
 	skip "a file of a lower layer" "needs root, and overlayfs above TMPDIR"
 fi

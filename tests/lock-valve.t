@@ -4,46 +4,16 @@
 # shellcheck disable=SC2119 # stop without a signal
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/tight.sh
+. "$(dirname "$0")/tight.sh"
 # shellcheck source=tests/lock.sh
 . "$(dirname "$0")/lock.sh"
 need_root
 need unshare
 
-# Nobody here shall run out of memory: what the kernel tells is made up, for these runs alone.
-
-# available KIB [LOCKED]: of a machine of 1 GiB, which is to have a sixteenth, 64 MiB
+# available KIB [LOCKED]: of a machine that is to have a sixteenth of its GiB, 64 MiB
 available() {
-	printf 'MemTotal: 1048576 kB\nMemFree: %9d kB\nMemAvailable: %9d kB\nInactive(file): 0 kB\nMlocked: %9d kB\n' \
-		"$1" "$1" "${2:-102400}" | dd of="$TMP/meminfo" conv=notrunc status=none
-}
-
-# stalls: tasks have waited since the machine was started
-stalls() {
-	set -- "$(awk '{ printf "%d", $1 * 1000 }' /proc/uptime)"
-	printf 'some avg10=0.00 avg60=0.00 avg300=0.00 total=%09d000\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=%09d000\n' \
-		"$1" "$1" | dd of="$TMP/stalls" conv=notrunc status=none
-}
-
-# tighten: from now on, tasks wait all the time; relax: no longer
-tighten() {
-	: >"$TMP/tight"
-	while [ -e "$TMP/tight" ]; do
-		stalls
-		sleep 0.1
-	done &
-	tightener=$!
-}
-
-relax() {
-	rm -f "$TMP/tight"
-	wait "$tightener"
-}
-
-# made_up COMMAND...: on that machine
-made_up() {
-	# shellcheck disable=SC2016 # the inner shell's
-	exec unshare -m sh -c 'mount --bind "$1" /proc/pressure/memory && mount --bind "$2" /proc/meminfo &&
-		shift 2 && exec "$@"' sh "$TMP/stalls" "$TMP/meminfo" "$@"
+	memory "$1" "$1" "${2:-102400}"
 }
 
 # made_up_now COMMAND...: as made_up, for run

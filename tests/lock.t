@@ -260,8 +260,7 @@ run "$enosys" sendfile=EIO preadv=EIO pread64=EIO -- "$lock" -t 0.2 -f kv b
 is "what cannot be read is not pinned" "$status:$(row)" "2:1 $((5 * page)) 0 0 0 0 partial"
 like "and said too" "$err" "lock: b: I/O error*"
 truncate -s 16M disk
-if [ "$(id -u)" -eq 0 ] && mkfs.ext4 -q -F disk && mkdir broken && mount -o loop disk broken 2>/dev/null; then
-	on_exit "umount '$TMP/w/broken'"
+if [ "$(id -u)" -eq 0 ] && mkfs.ext4 -q -F disk && mounted broken -o loop disk; then
 	file broken/file 5
 	truncate -s 1M disk # and behind that every read fails
 	run timeout -k 1 10 "$lock" -t 5 -f kv broken/file

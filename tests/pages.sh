@@ -28,6 +28,34 @@ warm() {
 	return 1
 }
 
+# cold NAME...: nothing of all these is in memory
+cold() {
+	for cold_name; do
+		for try in 1 2 3 4 5; do
+			[ "$try" -eq 1 ] || sleep 0.1
+			"$pages" --evict "$cold_name"
+			case $("$pages" "$cold_name") in 0/*) continue 2 ;; esac
+		done
+		note "$cold_name: $("$pages" "$cold_name") pages in memory, not 0, after $try tries"
+		return 1
+	done
+}
+
+# hot NAME...: all of these is in memory; $again does this once more
+hot() {
+	again="hot $*"
+	for hot_name; do
+		hot_pages=$(stat -c %s "$hot_name")
+		hot_pages=$(((hot_pages + page - 1) / page))
+		for try in 1 2 3 4 5; do
+			cat "$hot_name" >/dev/null
+			[ "$("$pages" "$hot_name")" != $hot_pages/$hot_pages ] || continue 2
+		done
+		note "$hot_name: $("$pages" "$hot_name") pages in memory, not $hot_pages, after $try tries"
+		return 1
+	done
+}
+
 # load FILE RUN...: only these pages come in. A run is FIRST+COUNT, in pages, and may end in
 # @FOLDER of the cgroup that is to pay for it
 load() {

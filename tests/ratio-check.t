@@ -54,6 +54,17 @@ appears() {
 	return 1
 }
 
+# what is not to end after the usual time, half a minute and the window, begins first
+mkdir "$TMP/patient" && cp "$BUILD/ratio-check" "$TMP/patient/" || exit 1
+cat >"$TMP/patient/hitratio" <<'END'
+#!/bin/sh
+sleep 31.5
+printf 'hits\tmisses\n9\t1\n'
+END
+chmod 755 "$TMP/patient/hitratio"
+"$TMP/patient/ratio-check" -t 0 -w 90 0.1 1 >"$TMP/never" &
+never=$!
+
 note "verdicts"
 
 given 12345 341
@@ -104,9 +115,31 @@ for text in 'nonsense' 'HITS MISSES
 	like "no samples: $(echo "$text" | head -n 1 | tail -c 20)" "$status $out" \
 		"3 UNKNOWN: standard input: line *| ratio=U;90:;;0;100 accesses=U misses=U"
 done
+printf 'hits=2039\nmisses=15\n' >"$TMP/samples"
+judge -w 99.5
+like "a whole record" "$status $out" "1 WARNING: * 99.27%, below 99.5% *"
+printf 'hits=2039\nmisses=1' >"$TMP/samples" # what is left of 15
+judge -w 99.5
+like "a record that was cut" "$status $out" \
+	"3 UNKNOWN: standard input: line 2: the line has no end: it may have been cut |*"
+printf 'hits\tmisses\n9\t10\n9\t1' >"$TMP/samples"
+judge -w 50
+like "a table that was cut" "$status $out" \
+	"3 UNKNOWN: standard input: line 3: the line has no end: it may have been cut |*"
 printf 'hits\tmisses\tlost\ttier\n9\t1\t4\texact\n' >"$TMP/samples"
 judge -w 90
-like "lost samples make it an estimate" "$out" "*(9 hits, 1 misses; estimate: 4 lost)*"
+is "so much lost that nobody can tell" "$status $out" "3 UNKNOWN: the ratio may be \
+50.00% to 90.00% (9 hits, 1 misses; estimate: 4 lost) | ratio=U;90:;;0;100 accesses=10 misses=1"
+judge -w 50 -c 20
+like "lost samples make it an estimate" "$status $out" \
+	"0 OK: page-cache hit ratio 90.00% (9 hits, 1 misses; estimate: 4 lost) | ratio=90.00%;*"
+judge -w 60 -c 50
+is "it may be a warning: nobody can tell" "$status" 3
+judge -w 95 -c 60
+like "a warning at least, perhaps worse: WARNING" "$status $out" \
+	"1 WARNING: page-cache hit ratio 90.00%, below 95% (9 hits, 1 misses; estimate: 4 lost) |*"
+judge -w 95 -c 91
+is "critical at best: CRITICAL" "$status" 2
 
 note "options"
 
@@ -169,6 +202,15 @@ note "hitratio"
 run "$check" -w 90
 like "absent" "$status $out" "3 UNKNOWN: hitratio is neither beside ratio-check nor in PATH | ratio=U;*"
 
+if unshare -m true 2>/dev/null; then
+	# shellcheck disable=SC2016 # the inner shell's
+	run unshare -m sh -c 'umount -l /proc && exec "$@"' sh "$check" -w 90
+	like "without /proc: the cause" "$status $out" \
+		"3 UNKNOWN: hitratio is not in PATH, and without /proc, which is not mounted here, *| ratio=U;*"
+else
+	skip "without /proc" "needs root and mount namespaces"
+fi
+
 # what the script says is its own business: the dollars stay as they are
 # shellcheck disable=SC2016
 hitratio 'echo "$@" >"${0%/*}/arguments"; printf "hits\tmisses\n9\t1\n9\t1\n9\t1\n9\t1\n9\t1\n"'
@@ -194,6 +236,42 @@ like "-v shows what it says" "$err" "*hitratio: BPF: Operation not permitted*"
 hitratio 'printf "hits\tmisses\n9\t1\n"; exit 1'
 run "$check" -w 90
 like "it fails without a reason" "$status $out" "3 UNKNOWN: hitratio: exit status 1 |*"
+
+# done_in_part EVENTS SAMPLE: a hitratio that could not count so many
+done_in_part() {
+	hitratio "printf 'hits\tmisses\tlost\n$2\n'
+		echo 'hitratio: $1 events were not counted: the kernel let one of a kind interrupt another' >&2
+		exit 1"
+}
+done_in_part 1 '9999999\t1\t0'
+run "$check" -w 90 1 1
+is "done in part: the verdict, and the doubt" "$status $out" "0 OK: page-cache hit ratio 99.99% \
+(9999999 hits, 1 misses; 1 events not counted) | ratio=99.99%;90:;;0;100 accesses=10000000 misses=1"
+done_in_part 90 '950\t50\t0'
+run "$check" -w 90 1 1
+like "so many events that nobody can tell" "$status $out" "3 UNKNOWN: the ratio may be \
+87.16% to 95.41% (950 hits, 50 misses; 90 events not counted) | ratio=U;*"
+done_in_part 10 '798\t202\t0'
+run "$check" -w 90 -c 80 1 1
+like "nobody can tell how bad: WARNING is certain" "$status $out" "1 WARNING: *below 90% (*"
+done_in_part 10 '0\t0\t0'
+run "$check" -w 0 1 1
+is "no read but those not counted" "$status" 3
+done_in_part 99999999999999999999 '9\t1\t0'
+run "$check" -w 0 1 1
+like "more than can be" "$status $out" "3 UNKNOWN: more was not counted than can be |*"
+hitratio 'printf "hits\tmisses\tlost\n99\t1\t2\n"; echo "hitratio: 2 pages could not be noted" >&2; exit 1'
+run "$check" -w 90 1 1
+like "pages lost in a run of its own" "$status $out" "0 OK: *(99 hits, 1 misses; estimate: 2 lost) |*"
+hitratio 'printf "hits\tmisses\tlost\n99\t1\t0\n"; echo "hitratio: something else" >&2; exit 1'
+run "$check" -w 90 1 1
+like "done in part, and nobody knows how much" "$status $out" "3 UNKNOWN: hitratio: something else |*"
+ok "hitratio has the words that are understood" \
+	grep -q '%llu events were not counted' "$BUILD/hitratio"
+
+hitratio 'printf "hits\tmisses\n9\t1"'
+run "$check" -w 90 1 1
+like "its output was cut" "$status $out" "3 UNKNOWN: hitratio: line 2: the line has no end*"
 
 hitratio 'printf "hits\tmisses\n9\t1\nSegmentation fault\n"; sleep 60'
 run timeout 10 "$check" -w 90
@@ -276,6 +354,10 @@ like "without standard output" "$status $(cat "$TMP/.err")" "3 *: Bad file descr
 status=0
 out=$("$check" -w 90 - <&-) || status=$?
 like "without standard input" "$status $out" "3 UNKNOWN: standard input: Bad file descriptor |*"
+
+status=0
+wait "$never" || status=$?
+like "-t 0: never" "$status $(cat "$TMP/never")" "0 OK: *(9 hits, 1 misses) |*"
 
 note "syslog"
 
@@ -364,6 +446,52 @@ else
 	appears "$TMP/ready"
 	logged -w 95
 	like "a log that is stuck" "$status $err" "1 ratio-check: /dev/log: * timed out*"
+	kill "$listener"
+	rm "$TMP/dev/log"
+
+	# as syslog-ng has it, and others: each message ends with NUL
+	: >"$TMP/log"
+	perl -MSocket -e '
+		$| = 1;
+		$/ = "\0";
+		socket(my $log, AF_UNIX, SOCK_STREAM, 0) or die;
+		bind($log, pack_sockaddr_un($ARGV[0])) or die;
+		listen($log, 8) or die;
+		while (accept(my $from, $log)) {
+			while (defined(my $text = readline($from))) {
+				print chomp($text) ? "$text\n" : "cut: $text\n";
+			}
+		}
+	' "$TMP/dev/log" >"$TMP/log" &
+	listener=$!
+	on_exit "kill $listener 2>/dev/null"
+	until_true test -S "$TMP/dev/log"
+	given 713 287
+	logged -w 90
+	is "a log that is a stream" "$status $err" "1 "
+	arrives "it has the message, whole" \
+		"<12>??? ?? ??:??:?? cachecheck: page-cache hit ratio 71.30% below threshold 90%"
+	kill "$listener"
+	wait "$listener" 2>/dev/null
+	rm "$TMP/dev/log"
+
+	# which nobody accepts
+	perl -MSocket -e '
+		socket(my $log, AF_UNIX, SOCK_STREAM, 0) or die;
+		bind($log, my $name = pack_sockaddr_un($ARGV[0])) or die;
+		listen($log, 0) or die;
+		socket(my $first, AF_UNIX, SOCK_STREAM, 0) or die;
+		connect($first, $name) or die;
+		open(my $ready, ">", $ARGV[1]) or die;
+		print $ready "ready\n";
+		close $ready;
+		sleep 60;
+	' "$TMP/dev/log" "$TMP/ready2" &
+	listener=$!
+	on_exit "kill $listener 2>/dev/null"
+	appears "$TMP/ready2"
+	logged -w 95
+	like "a stream that is stuck" "$status $err" "1 ratio-check: /dev/log: * timed out*"
 	kill "$listener"
 fi
 

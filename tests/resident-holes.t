@@ -6,6 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/pages.sh
 . "$(dirname "$0")/pages.sh"
+manual=$(cd "$(dirname "$0")/../cmd" && pwd -P)/resident.1
 mkdir "$TMP/w"
 cd "$TMP/w" || exit 1
 tab=$(printf '\t')
@@ -163,6 +164,22 @@ truncate -s 8G sparse
 (ulimit -v 400000 && r sparse) >sparse.out 2>&1
 is "8 GiB of nothing" "$?:$(cat sparse.out)" "0:0:8589934592${tab}sparse"
 rm sparse
+
+# the example of the manual, where the sum is more than an awk prints as a whole number
+mkdir srv
+truncate -s 5G srv/a srv/b
+if command -v mandoc >/dev/null; then
+	example=$(mandoc -Owidth=200 "$manual" | sed -n 's/^ *resident --holes .* | awk//p')
+	run "$resident" --holes srv
+	for awk in awk mawk gawk; do
+		! command -v $awk >/dev/null ||
+			is "the example of the manual adds up with $awk" \
+				"$(printf '%s\n' "$out" | sh -c "$awk $example")" 10737418240
+	done
+else
+	skip "the example of the manual" "needs mandoc"
+fi
+rm -r srv
 
 if [ "$(id -u)" -eq 0 ]; then
 	cp f others

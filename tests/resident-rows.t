@@ -117,6 +117,20 @@ is "--columns: json" "$out" '{"path":"tree/d","dirty_bytes":0}'
 run "$resident" -f prom --columns=path,size tree/d
 is "--columns: prom" "$(printf '%s\n' "$out" | grep -v '^#')" \
 	"hotset_resident_size_bytes{path=\"tree/d\"} $((2 * page))"
+run "$resident" -f prom --columns=size tree/d tree/a
+is "--columns: prom has the label in any case" "$(printf '%s\n' "$out" | grep -v '^#')" \
+	"hotset_resident_size_bytes{path=\"tree/d\"} $((2 * page))
+hotset_resident_size_bytes{path=\"tree/a\"} $(stat -c %s tree/a)"
+if command -v promtool >/dev/null; then
+	ok "--columns: prom: promtool has nothing against it" promtool check metrics <"$TMP/.out"
+else
+	skip "promtool check metrics" "needs promtool"
+fi
+for format in text json prom; do
+	run "$resident" -f $format --columns=path,size,size_bytes tree/d
+	is "--columns: twice the same, in $format" "$status:$out:$err" \
+		"3::resident: --columns: size_bytes is given twice (see resident --help)"
+done
 run "$resident" -f prom --rows=1 tree
 is "prom has the rows that were asked for" \
 	"$(printf '%s\n' "$out" | grep -c '^hotset_resident_files{')" 2
@@ -139,7 +153,18 @@ min 0 --min 50 tree/d
 min 2 --min 50.01 tree/d
 like "it says which, and how far" "$err" "resident: tree/d: 50.00% is in memory, --min asks for 50.01%"
 min 2 --min 60 tree/a tree/d
-min 0 --min 100 tree/empty
+mkdir void
+min 0 --min 0 tree/empty
+min 3 --min 1 tree/empty
+like "nothing may be a mistake" "$err" \
+	"resident: tree/empty: there is not a byte of which 1% could be in memory"
+min 3 --min 100 tree/a void
+like "no files" "$err" "resident: void: there is not a byte *"
+min 0 --min 0% void
+min 3 --min 1 --include='no such' tree
+min 3 --min 1 -p 1G tree/a
+min 3 --min 1 -T /dev/null
+min 3 --min 1 -T /dev/null tree/a
 min 2 --min 1 nowhere
 min 3 --min 1 tree/a nowhere
 min 2 --min 100 tree/c nowhere

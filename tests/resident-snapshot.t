@@ -372,6 +372,39 @@ mkdir keep/tree
 (cd keep/tree && for i in $(seq 3000); do echo "$i" >"$i"; done)
 run "$resident" --save=keep/tree/snap keep/tree
 is "the snapshot is not in itself" "$status:$(grep -c '/snap' keep/tree/snap)" 0:0
+cat keep/tree/snap >/dev/null
+run "$resident" -o keep/tree/report --save=keep/tree/snap keep/tree
+is "nor is the old one, which it replaces" "$status:$(grep -c '/snap' keep/tree/snap)" 0:0
+cat keep/tree/report keep/tree/snap >/dev/null
+ln -s tree/snap keep/link
+run "$resident" -o keep/tree/report --save=keep/link keep/tree
+is "by a link neither, nor the report" \
+	"$status:$(grep -c '/snap\|/report' keep/tree/snap):$(tail -n 1 keep/tree/snap | cut -f 2)" 0:0:3000
+run "$BUILD/warm" -q -f kv --restore=keep/tree/snap
+is "so that all of it can be restored" "$status:$(value failed_files)" 0:0
+rm keep/tree/report keep/link
+
+note "the report in the place of the snapshot"
+
+(cd keep && ln -s snap link && ln -s new dangling)
+before=$(cksum <keep/snap)
+for name in keep/snap keep/../keep/snap "$here/keep/snap" keep/link; do
+	run "$resident" -o "$name" --save=keep/snap tree
+	is "-o $name --save: refused" "$status:$out:$(cksum <keep/snap)" "3::$before"
+	is "-o $name --save: it is said" "$(printf '%s\n' "$err" | sed 1q)" \
+		"resident: the report and the snapshot cannot both be keep/snap (see resident --help)"
+done
+for name in keep/new ./keep/new keep/dangling; do
+	run "$resident" -o keep/new --save="$name" tree
+	is "-o --save=$name, a new file: refused" "$status:$(cd keep && echo n*)" "3:n*"
+done
+ln keep/snap keep/hard
+run "$resident" -o keep/hard --save=keep/snap tree
+is "two names of a file become two files" "$status:$(sed 1q keep/snap):$(wc -l <keep/hard)" \
+	"0:hotset snapshot 1:2"
+run "$resident" -o /dev/null --save=/dev/null tree
+is "/dev/null takes both" "$status" 0
+rm keep/link keep/dangling keep/hard
 rm -r keep/tree/[2-9]* keep/tree/1?*
 "$resident" --save=keep/tree/snap keep/tree/1 >/dev/null
 run "$resident" -f tsv --columns=stayed,state --diff=keep/tree/snap --save=keep/tree/snap keep/tree/1

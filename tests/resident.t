@@ -133,8 +133,13 @@ counts "a list: empty lines, no newline at its end" "2 5/8 0 0 cachestat 0" r -T
 counts "a list on standard input" "2 5/8 0 0 cachestat 0" r -T - <list
 name=$(printf 'new\nline')
 file "$name" 1
-list 'tree/a\0\0new\nline'
+list 'tree/a\0\0new\nline\0'
 counts "a list with NUL" "2 4/5 0 0 cachestat 0" r -0 -T list
+list 'tree/a\0tree/b'
+counts "a last name without NUL is not looked at" "1 4/4 0 1 cachestat 1" r -0 -T list
+like "it is said" "$err" "resident: tree/b: the list ends here, with no NUL *"
+list 'tree/a\ntree/b\n'
+counts "a list of lines, with -0" " /    2" r -0 -T list
 list 'tree/a\0b\ntree/b\n'
 counts "NUL in a list of lines" "1 1/4 0 1 cachestat 1" r -T list
 counts "a list and operands" "1 1/4 0 1 cachestat 1" r --files-from=list
@@ -231,6 +236,15 @@ for signal in HUP:129 TERM:143 INT:130; do
 	is "SIG${signal%:*}: the old report alone is left" \
 		"$status $(cd reports && grep . ./*)" "${signal#*:} old"
 done
+mkdir long
+for length in 248 249 255; do
+	name=long/$(printf "%0${length}d" 1)
+	run "$resident" -f kv -o "$name" --save="${name%1}2" tree
+	is "-o and --save with a name of $length bytes" \
+		"$status:$err:$(sed 1q "$name"):$(sed 1q "${name%1}2")" "0::path=tree:hotset snapshot 1"
+done
+is "nothing else is left there" "$(find long -type f | wc -l)" 6
+rm -r long
 (trap '' HUP && exec "$resident" -f kv -T fifo) >hup.out 2>&1 &
 reader=$!
 exec 8>fifo
@@ -370,13 +384,6 @@ fi
 
 ### Mounts
 
-# mounted NAME mount-arguments...: mounts on folder NAME until the end
-mounted() {
-	mkdir -p "$1" && mounted_on=$1 && shift
-	mount "$@" "$mounted_on" 2>mount.err || return 1
-	on_exit "umount -l '$TMP/w/$mounted_on'"
-}
-
 mkdir lower upper work
 file lower/low 8
 if mounted over -t overlay -o lowerdir=lower,upperdir=upper,workdir=work overlay; then
@@ -415,22 +422,25 @@ else
 	skip "tmpfs" "$(cat mount.err)"
 fi
 
-# disk TYPE: a file system of its own in disk.TYPE/, with one file; false where that
-# cannot be
+# disk TYPE [OPTION...]: a file system of its own in disk.TYPE/, made with these options, with one
+# file; false where that cannot be
 disk() {
-	command -v "mkfs.$1" >/dev/null || {
-		skip "$1" "needs mkfs.$1"
+	disk_type=$1
+	shift
+	command -v "mkfs.$disk_type" >/dev/null || {
+		skip "$disk_type" "needs mkfs.$disk_type"
 		return 1
 	}
-	truncate -s 320M "$1.img"
-	if ! "mkfs.$1" -q "$1.img" >mkfs.out 2>&1 || ! mounted "disk.$1" -o loop "$1.img"; then
-		skip "$1" "$(cat mkfs.out mount.err)"
+	truncate -s 320M "$disk_type.img"
+	if ! "mkfs.$disk_type" -q "$@" "$disk_type.img" >mkfs.out 2>&1 ||
+		! mounted "disk.$disk_type" -o loop "$disk_type.img"; then
+		skip "$disk_type" "$(cat mkfs.out mount.err)"
 		return 1
 	fi
-	file "disk.$1/file" 16 7
-	warm "disk.$1/file" 5 5 17
-	counts "$1" "1 5/17 0 0 cachestat 0" r "disk.$1/file"
-	counts "$1 by mincore" "1 5/17 0 0 mincore 0" "$enosys" cachestat -- "$resident" -f kv "disk.$1/file"
+	file "disk.$disk_type/file" 16 7
+	warm "disk.$disk_type/file" 5 5 17
+	counts "$disk_type" "1 5/17 0 0 cachestat 0" r "disk.$disk_type/file"
+	counts "$disk_type by mincore" "1 5/17 0 0 mincore 0" "$enosys" cachestat -- "$resident" -f kv "disk.$disk_type/file"
 }
 
 disk xfs
@@ -439,7 +449,7 @@ if disk btrfs; then
 	counts "btrfs: subvolumes are entered" "2 5/20 0 0 cachestat 0" r disk.btrfs
 	counts "btrfs: not with -x" "1 5/17 0 0 cachestat 0" r -x disk.btrfs
 fi
-if disk ext4; then
+if disk ext4 -b "$page"; then # blocks of 1k are for resident-blocks.t
 	mkdir disk.ext4/mnt
 	rmdir disk.ext4/lost+found
 	if mount --bind tree disk.ext4/mnt; then

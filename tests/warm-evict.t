@@ -3,71 +3,8 @@
 # warm --evict: what it says has gone is gone, as mincore sees it, and what stayed has a reason
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/lib.sh"
-# shellcheck source=tests/pages.sh
-. "$(dirname "$0")/pages.sh"
-cp "$BUILD/warm" "$BUILD/tests/holder" "$TMP" # where any user finds them
-warm=$TMP/warm
-holder=$TMP/holder
-mkdir "$TMP/w"
-chmod 777 "$TMP/w"
-cd "$TMP/w" || exit 1
-[ "$(id -u)" -eq 0 ] && root=1 || root=
-
-# hot NAME...: all of these is in memory
-hot() {
-	again="hot $*"
-	for hot_name; do
-		hot_pages=$(stat -c %s "$hot_name")
-		hot_pages=$(((hot_pages + page - 1) / page))
-		for try in 1 2 3 4 5; do
-			cat "$hot_name" >/dev/null
-			[ "$("$pages" "$hot_name")" != $hot_pages/$hot_pages ] || continue 2
-		done
-		note "$hot_name: $("$pages" "$hot_name") pages in memory after $try tries"
-		return 1
-	done
-}
-
-# dirty NAME PAGES [BYTES]: makes a file that is not on disk yet, of what copy begins with. A
-# file that is truncated for it would be written back as it is closed (ext4)
-dirty() {
-	again="dirty $*"
-	rm -f "$1"
-	head -c $(($2 * page + ${3:-0})) copy >"$1"
-}
-
-# hold DO ARGUMENT...: starts a holder, by $around, and waits until it has done so; sets $held
-hold() {
-	rm -f ready
-	# shellcheck disable=SC2154,SC2086 # lib.sh sets it; words
-	$around "$holder" "$@" </dev/null >/dev/null 2>&1 3>&- &
-	held=$!
-	on_exit "kill -9 $held 2>/dev/null"
-	for try in $(seq 100); do
-		[ ! -L ready ] || return 0
-		sleep 0.05
-	done
-	note "no holder after $try tries: $*"
-	return 1
-}
-
-let_go() {
-	kill "$held"
-	wait "$held" 2>/dev/null
-}
-
-# figures: files size already evicted resident skipped failed, the exit status, and what stayed
-figures() {
-	figures_stayed=
-	for figures_reason in mapped locked dirty tmpfs edge unknown; do
-		figures_bytes=$(value ${figures_reason}_bytes)
-		[ "${figures_bytes:-0}" = 0 ] ||
-			figures_stayed="$figures_stayed $figures_reason=$figures_bytes"
-	done
-	echo "$(value files) $(value size_bytes) $(value already_bytes) $(value evicted_bytes)" \
-		"$(value resident_bytes) $(value skipped_bytes) $(value skipped_files)" \
-		"$(value failed_files) $status$figures_stayed"
-}
+# shellcheck source=tests/evict.sh
+. "$(dirname "$0")/evict.sh"
 
 already() {
 	echo "$1" | cut -d ' ' -f 3
@@ -465,13 +402,6 @@ if [ -z "$root" ]; then
 	done_testing
 fi
 
-# mounted FOLDER MOUNT-ARGUMENT...
-mounted() {
-	mkdir -p "$1" && mounted_on=$1 && shift
-	mount "$@" "$mounted_on" 2>mount.err || return 1
-	on_exit "umount -l '$TMP/w/$mounted_on'"
-}
-
 # on_disk FILE: what must hold on each file system; it is in use by $held then
 on_disk() {
 	kind=${1%%/*}
@@ -491,20 +421,6 @@ on_disk() {
 	evicts "$kind: all but the mapped page" \
 		"1 $disk_size $disk_size $((disk_size - page)) $page 0 0 0 1 mapped=$page" --force "$1"
 	let_go
-}
-
-disk() {
-	command -v "mkfs.$1" >/dev/null || {
-		skip "$1" "needs mkfs.$1"
-		return
-	}
-	truncate -s 320M "$1.img"
-	# shellcheck disable=SC2086 # words
-	if "mkfs.$1" -q $2 "$1.img" >mkfs.out 2>&1 && mounted "$1" -o loop "$1.img"; then
-		on_disk "$1/file"
-	else
-		skip "$1" "$(cat mkfs.out mount.err)"
-	fi
 }
 
 disk ext4 '-b 4096'

@@ -3,26 +3,14 @@
 # warm: what it leaves to others: rate, I/O priority, memory of a cgroup; and a run that reads nothing
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/lib.sh"
-
-pages=$BUILD/tests/pages
-page=$(getconf PAGESIZE)
-cp "$BUILD/warm" "$pages" "$TMP" # where any user finds them
+# shellcheck source=tests/pages.sh
+. "$(dirname "$0")/pages.sh"
+# shellcheck source=tests/tight.sh
+. "$(dirname "$0")/tight.sh"
+cp "$BUILD/warm" "$TMP" # where any user finds it
 warm=$TMP/warm
 mkdir "$TMP/w"
 cd "$TMP/w" || exit 1
-
-# cold NAME...: nothing of them is in memory
-cold() {
-	for cold_name; do
-		for try in 1 2 3 4 5; do
-			[ "$try" -eq 1 ] || sleep 0.1
-			"$pages" --evict "$cold_name"
-			case $("$pages" "$cold_name") in 0/*) continue 2 ;; esac
-		done
-		note "$cold_name: $("$pages" "$cold_name") pages in memory, not 0, after $try tries"
-		return 1
-	done
-}
 
 # resident NAME: its pages in memory
 resident() {
@@ -33,11 +21,6 @@ resident() {
 figures() {
 	echo "$(value size_bytes) $(value already_bytes) $(value missing_bytes) $(value read_bytes)" \
 		"$(value resident_bytes) $(value skipped_bytes) $status"
-}
-
-# milliseconds: of the monotonic clock
-milliseconds() {
-	awk '{ printf "%d", $1 * 1000 }' /proc/uptime
 }
 
 # started COMMAND...: as run, but goes on meanwhile; sets $pid
@@ -265,39 +248,8 @@ cold large
 run "$warm" large
 is "within the budget there is no pause" "$status:$err" "0:"
 
-# Nobody here shall wait for memory: what the kernel tells is made up, for these runs alone.
-
-# stalls: tasks have waited since the machine was started
-stalls() {
-	set -- "$(milliseconds)"
-	printf 'some avg10=0.00 avg60=0.00 avg300=0.00 total=%09d000\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=%09d000\n' "$1" "$1" |
-		dd of="$TMP/stalls" conv=notrunc status=none
-}
-
-# made_up COMMAND...: with these stalls, on a machine of which little is free
-made_up() {
-	# shellcheck disable=SC2016 # the inner shell's
-	exec unshare -m sh -c 'mount --bind "$1" /proc/pressure/memory && mount --bind "$2" /proc/meminfo &&
-		shift 2 && exec "$@"' sh "$TMP/stalls" "$TMP/meminfo" "$@"
-}
-
-# tighten: from now on, tasks wait all the time; relax: no longer
-tighten() {
-	: >"$TMP/tight"
-	while [ -e "$TMP/tight" ]; do
-		stalls
-		sleep 0.1
-	done &
-	tightener=$!
-}
-
-relax() {
-	rm -f "$TMP/tight"
-	wait "$tightener"
-}
-
 stalls
-printf 'MemTotal: 1048576 kB\nMemFree: 8192 kB\nMemAvailable: 100000 kB\nInactive(file): 0 kB\n' >"$TMP/meminfo"
+memory 8192 100000
 if (made_up true) 2>/dev/null; then
 	cold large
 	started made_up "$warm" -f kv -t 60 -j 2 --budget=100M --rate=4M large
@@ -344,7 +296,7 @@ warm: paused for * s in all*"
 	is "with its own status" "$status" 1
 	relax
 
-	printf 'MemTotal: 1048576 kB\nMemFree: 900000 kB\nMemAvailable: 900000 kB\nInactive(file): 0 kB\n' >"$TMP/meminfo"
+	memory 900000 900000
 	cold large
 	stalls
 	tighten

@@ -28,18 +28,6 @@ maps() {
 	done
 }
 
-# cold FILE...: nothing of them is
-cold() {
-	for cold_file; do
-		for try in 1 2 3 4 5; do
-			"$pages" --evict "$cold_file"
-			case $("$pages" "$cold_file") in 0/*) continue 2 ;; esac
-		done
-		note "$cold_file: $("$pages" "$cold_file") pages in memory, not 0, after $try tries"
-		return 1
-	done
-}
-
 # brings NAME "FIGURES" "MAP..." "FILE..." ARGUMENT...: with all of these files cold, warm comes
 # to these figures, and then these pages of them are in memory. Pages that the kernel reclaims
 # meanwhile: again.

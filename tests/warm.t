@@ -3,53 +3,12 @@
 # warm: what it says it did is what mincore sees, within the budget
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/lib.sh"
-
-pages=$BUILD/tests/pages
-enosys=$BUILD/tests/enosys
-page=$(getconf PAGESIZE)
-cp "$BUILD/warm" "$pages" "$enosys" "$TMP" # where any user finds them
+# shellcheck source=tests/pages.sh
+. "$(dirname "$0")/pages.sh"
+cp "$BUILD/warm" "$TMP" # where any user finds it
 warm=$TMP/warm
 mkdir "$TMP/w"
 cd "$TMP/w" || exit 1
-
-# file NAME PAGES [BYTES]: makes a file of so many pages and bytes, clean and cold
-file() {
-	head -c $(($2 * page + ${3:-0})) /dev/urandom >"$1"
-	"$pages" --evict "$1"
-}
-
-# cold NAME...: nothing of them is in memory
-cold() {
-	for cold_name; do
-		for try in 1 2 3 4 5; do
-			"$pages" --evict "$cold_name"
-			case $("$pages" "$cold_name") in 0/*) continue 2 ;; esac
-		done
-		note "$cold_name: $("$pages" "$cold_name") pages in memory, not 0, after $try tries"
-		return 1
-	done
-}
-
-# half NAME FIRST COUNT: these pages are in memory, no others
-half() {
-	for try in 1 2 3 4 5; do
-		"$pages" --evict "$1"
-		"$pages" --warm "$1" $(($2 * page)) $(($3 * page))
-		case $("$pages" "$1") in "$3"/*) return 0 ;; esac
-	done
-	note "$1: $("$pages" "$1") pages in memory, not $3, after $try tries"
-	return 1
-}
-
-# hot NAME PAGES: all of it is in memory
-hot() {
-	for try in 1 2 3 4 5; do
-		cat "$1" >/dev/null
-		[ "$("$pages" "$1")" != "$2/$2" ] || return 0
-	done
-	note "$1: $("$pages" "$1") pages in memory, after $try tries"
-	return 1
-}
 
 # figures: files size already read resident skipped failed, and the exit status
 figures() {
@@ -83,18 +42,18 @@ cold large
 loads "a larger file" "1 $size 0 $size $size 0 0 0" large
 is "mincore agrees" "$("$pages" large)" 701/701
 
-half large 100 300
+warm large 100 300 701
 loads "a file that is partly there: the rest is read" \
 	"1 $size $((300 * page)) $((400 * page + 1)) $size 0 0 0" large
 is "mincore agrees" "$("$pages" large)" 701/701
 
 # one page missing of the middle, one of the end
-half large 0 350
+warm large 0 350 701
 "$pages" --warm large $((351 * page)) $((349 * page))
 is "two pages are missing" "$("$pages" large)" 699/701
 loads "two gaps" "1 $size $((699 * page)) $((page + 1)) $size 0 0 0" large
 
-hot large 701
+hot large
 loads "what is there is not read again" "1 $size $size 0 $size 0 0 0" large
 is "then there is no rate" "$(value bytes_per_s)" ""
 
@@ -106,14 +65,18 @@ loads "bytes within a page" "1 10 0 10 10 0 0 0" -p $((page - 5)):10 large
 is "two more pages" "$("$pages" large)" 22/701
 
 file large 700 1
-half large 1 1
+warm large 1 1 701
 loads "bytes across two pages, of which one is there" "1 10 5 5 10 0 0 0" --min 100 -p $((page - 5)):10 large
 is "the other one came" "$("$pages" large)" 2/701
 
 : >empty
 loads "an empty file" "1 0 0 0 0 0 0 0" empty
 is "has no ratio" "$(value ratio)" ""
-loads "and is all there" "1 0 0 0 0 0 0 0" --min 100 empty
+loads "of which no part can be asked for" "1 0 0 0 0 0 0 3" --min 1 empty
+like "which may be a mistake" "$err" "warm: empty: there is not a byte of which 1% could be in memory"
+loads "but none" "1 0 0 0 0 0 0 0" --min 0 empty
+loads "nor of no file" "0 0 0 0 0 0 0 3" --min 1 --include 'no such' .
+loads "a dry run says so too" "0 0 0 0 0 0 0 3" --dry-run --min 1 -T /dev/null
 
 truncate -s $((300 * page)) sparse
 loads "a hole" "1 $((300 * page)) 0 $((300 * page)) $((300 * page)) 0 0 0" sparse
@@ -176,7 +139,7 @@ is "many files" "$(value files) $(value resident_bytes) $(value ratio) $status" 
 
 run "$warm" -f kv missing
 is "a missing file" "$status:$out:$err" "2::warm: missing: No such file or directory"
-hot large 701
+hot large
 run "$warm" -f kv missing large
 is "a missing file among others" "$(value path):$(figures)" "large:1 $size $size 0 $size 0 0 1"
 mkfifo fifo
@@ -234,7 +197,7 @@ is "what does not fit is not started" \
 second 0 0 $((200 * page)):1"
 like "it is said" "$err" "warm: 1 files not started, * ($((200 * page)) bytes): the budget is * ($((300 * page)) bytes), as given; --budget=*"
 is "nothing of it is there" "$("$pages" first) $("$pages" second)" "200/200 0/200"
-hot first 200
+hot first
 loads "what is there already takes nothing from the budget" \
 	"1 $((200 * page)) $((200 * page)) 0 $((200 * page)) 0 0 0" --budget 0 first
 loads "no budget" "1 $((200 * page)) 0 0 0 $((200 * page)) 0 1" --budget 0 second
@@ -298,8 +261,8 @@ wait $pid || status=$?
 out=$(cat "$TMP/.out")
 is "SIGINT ends it, with the figures until then" "$(figures)" \
 	"2 $((400 * page)) 0 $((400 * page)) $((400 * page)) 0 0 130"
-hot first 200
-hot second 200
+hot first
+hot second
 { echo first; echo second; } >names &
 loads "the time limit too" "2 $((400 * page)) $((400 * page)) 0 $((400 * page)) 0 0 1" \
 	-t 0.5 -T names

@@ -225,11 +225,18 @@ warm_release() {
 	0) ;;
 	1) check_partly ;;
 	2) refuse_cold ;;
-	3) refuse 3 "warm cannot tell what is in memory, or was called wrongly: see its message above" ;;
+	3)
+		check_any
+		refuse 3 "warm cannot tell what is in memory, or was called wrongly: see its message above"
+		;;
 	*) refuse 2 "warm ended with status $status" ;;
 	esac
-	[ "$(field files)" != 0 ] || [ "$min" = 0 ] ||
-		refuse 2 "there are no files in $release (--min=0 switches even so)"
+}
+
+# Nothing is not warm.
+check_any() {
+	[ -s "$work/report" ] && [ "$(field size_bytes):$(field failed_files)" = 0:0 ] || return 0
+	refuse 2 "there are no files in $release, or only empty ones (--min=0 switches even so)"
 }
 
 # Where warm has not come to its end, what it has seen is not the whole release.
@@ -287,13 +294,15 @@ has_old() {
 
 # list_old TEST...: the files that meet it. What is mounted there is not the release's own.
 list_old() {
-	find "$old" -xdev -type f "$@" -print0 ||
-		incomplete "not all of $old could be looked through: see the message of find above"
+	find "$old" -xdev -type f "$@" -print0
 }
 
+# A list that is not whole may end with half a name, which is that of something else.
 evict_old() {
-	list_old -links 1 >"$work/list"
-	list_old ! -links 1 >"$work/shared"
+	{ list_old -links 1 >"$work/list" && list_old ! -links 1 >"$work/shared"; } || {
+		incomplete "$old is not evicted: it could not be looked through, or the list of its files not be written to $work (see the message above; TMPDIR tells where else)"
+		return
+	}
 	shared=$(tr -dc '\0' <"$work/shared" | wc -c)
 	[ "$shared" -eq 0 ] ||
 		say notice "$shared files of $old stay as they are: they have several hard links, and may be part of the new release"

@@ -3,42 +3,14 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "budget.h"
 #include "hierarchy.h"
 #include "tap.h"
+#include "tree.h"
 
 #define M (1ULL << 20)
-
-/* Below it, made-up file system trees. */
-static char top[] = "/tmp/hotset-cgroup.XXXXXX";
-static char tree[64];
-
-static void
-begin_tree(const char *name)
-{
-	snprintf(tree, sizeof tree, "%s/%s", top, name);
-}
-
-/* Writes TEXT into the file PATH of the tree, and makes its folders. */
-static void
-put(const char *path, const char *text)
-{
-	char full[512];
-	FILE *stream;
-
-	snprintf(full, sizeof full, "%s%s", tree, path);
-	for (char *slash = full + 1; (slash = strchr(slash, '/')); slash++) {
-		*slash = '\0';
-		mkdir(full, 0755);
-		*slash = '/';
-	}
-	stream = fopen(full, "w");
-	if (!stream || fputs(text, stream) < 0 || fclose(stream) != 0)
-		perror(full);
-}
 
 /* Whether level I of CGROUP is the folder PATH with that hard limit (0: none). */
 static int
@@ -392,10 +364,7 @@ test_locate(void)
 int
 main(void)
 {
-	char command[128];
-
-	if (!mkdtemp(top))
-		return 1;
+	begin_trees();
 	test_v2();
 	begin_tree("v2");
 	test_budget();
@@ -405,8 +374,6 @@ main(void)
 	test_pinnable();
 	test_rubbish();
 	test_locate();
-	snprintf(command, sizeof command, "rm -rf '%s'", top);
-	if (system(command) != 0)
-		perror(top);
+	remove_trees();
 	return tap_done();
 }

@@ -71,22 +71,47 @@ test_file(void)
 	free(text);
 }
 
+static void
+test_plan(void)
+{
+	struct evicted_file result = worked();
+	struct each_file file = { .path = "x", .length = 100, .result = &result };
+	struct evicted sum = { 0 };
+	char *text;
+
+	result.evict.resident = 90;
+	result.evict.left_bytes = 20;
+	evicted_file(&sum, &file);
+	ok(evicted_planned(&sum) == 90 - 20 - (1 + 2 + 3 + 4 + 5), "what is dirty would go");
+	text = row(&sum);
+	ok(has(text, "dirty_bytes=6\n"), "and is told");
+	free(text);
+	result.evict.dirt_hidden = true;
+	evicted_file(&sum, &file);
+	text = row(&sum);
+	ok(has(text, "mapped_bytes=10\n") && has(text, "dirty_bytes=\n"),
+	    "where it is not known of one file, the sum is unknown");
+	free(text);
+}
+
 int
 main(void)
 {
-	struct evicted sum = { .files = 1, .size = UINT64_MAX - 1 },
-		       one = { .files = 1, .size = 1 };
+	struct evicted sum = { .outcome = { .files = 1, .size = UINT64_MAX - 1 } },
+		       one = { .outcome = { .files = 1, .size = 1 } };
 	char *text;
 
 	test_file();
+	test_plan();
 	evicted_add(&sum, &one);
 	text = row(&sum);
-	ok(!sum.beyond && has(text, "size_bytes=18446744073709551615\n"),
+	ok(!sum.outcome.beyond && has(text, "size_bytes=18446744073709551615\n"),
 	    "a sum that 64 bits hold");
 	free(text);
 	evicted_add(&sum, &one);
 	text = row(&sum);
-	ok(sum.beyond && has(text, "files=3\nsize_bytes=\n") && has(text, "skipped_bytes=\n"),
+	ok(sum.outcome.beyond && has(text, "files=3\nsize_bytes=\n") &&
+		has(text, "skipped_bytes=\n"),
 	    "one that they do not is unknown");
 	free(text);
 	return tap_done();

@@ -43,6 +43,7 @@ next(struct list *list, const char **name)
 		return errno == EAGAIN      ? "more"
 		    : errno == EINVAL       ? "NUL"
 		    : errno == ENAMETOOLONG ? "long"
+		    : errno == LIST_CUT     ? "cut"
 					    : "error";
 	}
 }
@@ -67,6 +68,27 @@ short_names(void)
 	is(next(&list, &name), "name", "a last name without end");
 	is(name, "de", "the last, whole");
 	is(next(&list, &name), "end", "the end");
+	list_close(&list);
+}
+
+/* Where NUL ends names, one that has none is half of one. */
+static void
+cut_off(void)
+{
+	const char *name;
+	int fd;
+	struct list list = piped(&fd, '\0');
+
+	put(fd, "a\0\0/parent/", 11);
+	list_fill(&list);
+	is(next(&list, &name), "name", "a name with its NUL");
+	is(name, "a", "whole");
+	is(next(&list, &name), "more", "it may come yet");
+	close(fd);
+	list_fill(&list);
+	is(next(&list, &name), "cut", "a last name without NUL");
+	is(name, "/parent/", "what there is of it");
+	is(next(&list, &name), "end", "no name");
 	list_close(&list);
 }
 
@@ -146,6 +168,7 @@ int
 main(void)
 {
 	short_names();
+	cut_off();
 	empty();
 	limit('\n');
 	limit('\0');

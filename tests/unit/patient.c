@@ -58,6 +58,49 @@ test_pipe(void)
 	close(ends[1]);
 }
 
+static void
+count(void *calls)
+{
+	++*(int *)calls;
+}
+
+/* What waits for ever, until we are to stop. */
+static void
+test_stop(void)
+{
+	int ends[2], calls = 0, result, error;
+	uint64_t start;
+	FILE *stream;
+
+	if (pipe(ends) < 0)
+		return;
+	patient_write(ends[1], bytes, sizeof bytes, 0, NULL);
+	stream = patient_stream(ends[1], true);
+	patient_meanwhile(count, &calls);
+	stop_catch(500 * MSEC);
+	start = stop_now();
+	fputs("text", stream);
+	result = fflush(stream);
+	error = errno;
+	ok(result != 0 && error == ETIMEDOUT, "a stop ends the wait");
+	ok(stop_now() - start >= 1500 * MSEC && stop_now() - start < 5000 * MSEC, "a moment later");
+	ok(calls >= 5, "meanwhile, something else is done");
+	patient_meanwhile(NULL, NULL);
+	start = stop_now();
+	fputs("more", stream);
+	ok(fflush(stream) != 0 && errno == ETIMEDOUT, "the stream stays as it is");
+	ok(patient_write(ends[1], "text", 4, PATIENT_FOREVER, NULL) < 0 && errno == EAGAIN,
+	    "nobody waits again");
+	ok(stop_now() - start < 500 * MSEC, "so the end is quick");
+	drain(ends[0]);
+	ok(patient_write(ends[1], "text", 4, PATIENT_FOREVER, NULL) == 0,
+	    "who reads gets it, though");
+	fclose(stream);
+	errno = 0;
+	ok(write(ends[1], "", 1) < 0 && errno == EBADF, "closed with the stream");
+	close(ends[0]);
+}
+
 /* Messages that nobody reads. */
 static void
 test_diag(void)
@@ -90,5 +133,6 @@ main(void)
 {
 	test_pipe();
 	test_diag();
+	test_stop();
 	return tap_done();
 }

@@ -2,41 +2,11 @@
 #include "pressure.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "tap.h"
+#include "tree.h"
 
 #define SECOND 1000000000ULL
-
-/* Below it, made-up file system trees. */
-static char top[] = "/tmp/hotset-pressure.XXXXXX";
-static char tree[64];
-
-static void
-begin_tree(const char *name)
-{
-	snprintf(tree, sizeof tree, "%s/%s", top, name);
-}
-
-/* Writes TEXT into the file PATH of the tree, and makes its folders. */
-static void
-put(const char *path, const char *text)
-{
-	char full[512];
-	FILE *stream;
-
-	snprintf(full, sizeof full, "%s%s", tree, path);
-	for (char *slash = full + 1; (slash = strchr(slash, '/')); slash++) {
-		*slash = '\0';
-		mkdir(full, 0755);
-		*slash = '/';
-	}
-	stream = fopen(full, "w");
-	if (!stream || fputs(text, stream) < 0 || fclose(stream) != 0)
-		perror(full);
-}
 
 /* Stalls of so many ms each so far. */
 static void
@@ -210,16 +180,11 @@ test_available(void)
 int
 main(void)
 {
-	char command[128];
-
-	if (!mkdtemp(top))
-		return 1;
+	begin_trees();
 	test_psi();
 	test_machine();
 	test_group();
 	test_available();
-	snprintf(command, sizeof command, "rm -rf '%s'", top);
-	if (system(command) != 0)
-		perror(top);
+	remove_trees();
 	return tap_done();
 }

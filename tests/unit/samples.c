@@ -73,8 +73,7 @@ tables(void)
 	    "Counting cache functions... Output every 1 seconds.\n\n"
 	    "HITS MISSES RATIO\n7 3 70%\n\nHITS MISSES RATIO\n1 1 50%\n",
 	    (struct sums){ 8, 4, 0, 2, 0 });
-	sums("no newline at the end, carriage returns", "hits misses\r\n1 2\r\n3 4",
-	    (struct sums){ 4, 6, 0, 2, 0 });
+	sums("carriage returns", "hits misses\r\n1 2\r\n3 4\r\n", (struct sums){ 4, 6, 0, 2, 0 });
 	sums("unknown rows", "HITS MISSES RATIO\n- - -\n5 5 50%\n- 3 -\n",
 	    (struct sums){ 5, 5, 0, 3, 2 });
 	sums("tsv with empty cells",
@@ -99,6 +98,9 @@ tables(void)
 	fails("HITS MISSES\n18446744073709551616 0\n", 2, "a figure is too large");
 	fails("HITS MISSES\n18446744073709551615 0\n1 0\n", 3, "the sum is too large");
 	fails("HITS MISSES\n18446744073709551615 1\n", 2, "the sum is too large");
+	fails("hits\tmisses\n1\t2\n3\t4", 3, "the line has no end: it may have been cut");
+	fails("HITS MISSES\n1 2\n3 4\r", 3, "the line has no end: it may have been cut");
+	fails("HITS MISSES", 2, "no sample");
 	fails("HITS MISSES RATIO\n1 2 3%\n1 2\n", 3, "more or fewer columns than the heading");
 	fails("HITS MISSES\n1 2 3\n", 2, "more or fewer columns than the heading");
 	fails("a\thits\tmisses\n1\t2\n", 2, "more or fewer columns than the heading");
@@ -116,6 +118,9 @@ records(void)
 	fails("time=1\n\nhits=1\nmisses=1\n", 2, "a sample without hits or misses");
 	fails("hits=1\nmisses=2\nhits=1\n", 3, "a figure is there twice");
 	fails("hits=1\nmisses=2\nnonsense\n", 3, "not a line KEY=VALUE");
+	fails("hits=2039\nmisses=1", 2, "the line has no end: it may have been cut");
+	fails("hits=1\nmisses=2\nlost=", 3, "the line has no end: it may have been cut");
+	fails("hits=1\nmisses=2\n\n ", 4, "the line has no end: it may have been cut");
 	fails("hits='1'\nmisses=2\n", 1, "not a count of pages");
 }
 
@@ -169,6 +174,7 @@ hostile(void)
 	ok(feed(&got, text, long_line + sizeof heading, 4096) == 0 && got.hits == 1,
 	    "a long greeting");
 	memcpy(text, heading, sizeof heading - 1);
+	text[long_line - 1] = '\n';
 	ok(feed(&got, text, long_line, 4096) < 0, "a long row");
 	is(got.problem, "the line is too long", "the problem");
 	ok(feed(&got, nul, sizeof nul - 1, 4096) < 0, "a NUL byte");

@@ -27,24 +27,25 @@ row(const struct tally *tally)
 int
 main(void)
 {
-	struct tally sum = { .files = 1, .size = UINT64_MAX - 1, .skipped = UINT64_MAX - 1 };
-	struct tally one = { .files = 1, .size = 1, .skipped = 1 };
+	struct tally sum = { .outcome = { .files = 1, .size = UINT64_MAX - 1 },
+		.skipped = UINT64_MAX - 1 };
+	struct tally one = { .outcome = { .files = 1, .size = 1 }, .skipped = 1 };
 	char *text;
 
 	tally_add(&sum, &one);
 	text = row(&sum);
-	ok(!sum.beyond && text && strstr(text, "size_bytes=18446744073709551615\n"),
+	ok(!sum.outcome.beyond && text && strstr(text, "size_bytes=18446744073709551615\n"),
 	    "a sum that 64 bits hold");
 	free(text);
 	tally_add(&sum, &one);
 	text = row(&sum);
-	ok(sum.beyond && text && strstr(text, "files=3\n"), "one that they do not");
+	ok(sum.outcome.beyond && text && strstr(text, "files=3\n"), "one that they do not");
 	ok(text && strstr(text, "size_bytes=\n") && strstr(text, "skipped_bytes=\n") &&
 		strstr(text, "ratio=\n"),
 	    "is unknown");
 	free(text);
-	one = (struct tally){ .files = 1, .size = 1 };
+	one = (struct tally){ .outcome = { .files = 1, .size = 1 } };
 	tally_add(&one, &sum);
-	ok(one.beyond, "as is what that is added to");
+	ok(one.outcome.beyond, "as is what that is added to");
 	return tap_done();
 }

@@ -102,6 +102,29 @@ verdicts(void)
 }
 
 static void
+spans(void)
+{
+	const struct thresh both = { limit(9000), limit(8000) };
+	static const struct {
+		const char *name;
+		struct thresh_span span;
+		enum status status;
+	} cases[] = {
+		{ "OK at worst", { 90, 99, 100 }, STATUS_DONE },
+		{ "OK, or a warning", { 89, 99, 100 }, STATUS_UNKNOWN },
+		{ "OK, or critical", { 0, 100, 100 }, STATUS_UNKNOWN },
+		{ "a warning at best, and at worst", { 80, 89, 100 }, STATUS_PART },
+		{ "a warning at best, critical at worst", { 79, 89, 100 }, STATUS_PART },
+		{ "critical at best", { 0, 79, 100 }, STATUS_FAILED },
+		{ "exact", { 90, 90, 100 }, STATUS_DONE },
+		{ "of nothing", { 0, 0, 0 }, STATUS_UNKNOWN },
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		ok(thresh_certain(&both, &cases[i].span) == cases[i].status, cases[i].name);
+}
+
+static void
 figures(void)
 {
 	const struct thresh both = { limit(9000), limit(8000) };
@@ -136,6 +159,7 @@ main(void)
 	parsing();
 	texts();
 	verdicts();
+	spans();
 	figures();
 	return tap_done();
 }
