@@ -23,7 +23,8 @@ CPPFLAGS = -D_GNU_SOURCE -DHOTSET_VERSION='"$(VERSION)"' -Ilib -Ibpf -Ibuild/obj
 	-isystem build/deps/include -idirafter build/deps/kernel-include
 CFLAGS = -std=gnu11 -Os -g -fno-pie -ffunction-sections -fdata-sections \
 	-fno-asynchronous-unwind-tables $(WARNINGS)
-LDFLAGS = -static -no-pie -Wl,--gc-sections -Wl,-z,noseparate-code -Wl,-z,norelro
+LDFLAGS = -static -no-pie -Wl,--gc-sections -Wl,-z,noseparate-code -Wl,-z,norelro \
+	-Wl,--wrap=bpf_btf_get_next_id # lib/vmlinux.c
 LDLIBS = -lbpf -lelf -lz
 
 TOOLS = $(patsubst cmd/%.c,build/%,$(wildcard cmd/*.c))

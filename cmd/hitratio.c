@@ -16,7 +16,8 @@
 #include "stop.h"
 #include "watch.h"
 
-#define NSEC 1000000000ULL
+#define NSEC     1000000000ULL
+#define PID_TEXT 12
 
 struct options {
 	struct opts_common common;
@@ -92,7 +93,8 @@ static const struct opts_tool tool = {
 	"[options] [INTERVAL [COUNT]]\n[options] [INTERVAL [COUNT]] -- COMMAND [ARGUMENT...]\n"
 	"[options] --self-test [FOLDER]",
 	"Show what fraction of file reads the page cache serves, each INTERVAL (default 1 s)\n"
-	"COUNT times, for the machine, a process or a command from its start to its end.",
+	"COUNT times, for the machine, a process or a command from its start to its end;\n"
+	"-t ends the command, too.",
 	{ &interval_tables[true][false], &selftest_table },
 };
 
@@ -130,19 +132,36 @@ watch_into(struct watch *watch, const struct options *opt)
 	return status;
 }
 
+/* Whom it counts; PID gets the number. */
+static void
+name_target(struct meter *meter, const struct options *opt, char pid[static PID_TEXT])
+{
+	meter->scope = opt->command || opt->pid ? SCOPE_TARGET : SCOPE_ALL;
+	snprintf(pid, PID_TEXT, "%d", (int)opt->pid);
+	meter->pid = opt->pid ? pid : NULL;
+	if (opt->command) {
+		const char *slash = strrchr(opt->command[0], '/');
+
+		meter->command = slash ? slash + 1 : opt->command[0];
+	}
+}
+
 static int
 measure(const struct options *opt)
 {
 	struct watch watch = { .interval = opt->interval, .count = opt->count };
-	struct reason reason;
+	struct reason reason = { 0 };
+	char pid[PID_TEXT];
 	int status;
 
 	watch.meter.with_faults = opt->with_faults;
-	watch.meter.scope = opt->command || opt->pid ? SCOPE_TARGET : SCOPE_ALL;
+	name_target(&watch.meter, opt, pid);
 	if (meter_open(&watch.meter, &opt->choice, &reason) < 0) {
-		diag_error("%s", reason.text);
+		diag_error("%s", reason_text(&reason));
+		reason_free(&reason);
 		return STATUS_UNKNOWN;
 	}
+	reason_free(&reason);
 	status = watch_into(&watch, opt);
 	meter_close(&watch.meter);
 	return status;
@@ -220,14 +239,16 @@ static int
 self_test(const struct options *opt)
 {
 	struct meter meter = { .scope = SCOPE_TARGET };
-	struct reason reason;
+	struct reason reason = { 0 };
 	int status;
 
 	meter.probe = probe_open(opt->choice.tier, true, &reason);
 	if (!meter.probe) {
-		diag_error("%s", reason.text);
+		diag_error("%s", reason_text(&reason));
+		reason_free(&reason);
 		return STATUS_UNKNOWN;
 	}
+	reason_free(&reason);
 	status = self_test_by(&meter, opt);
 	meter_close(&meter);
 	return status;

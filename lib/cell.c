@@ -7,6 +7,15 @@
 #include "num.h"
 #include "status.h"
 
+static void
+put_percent(char cell[static CELL], const struct out_value *value, bool prom)
+{
+	uint64_t units = prom ? 1000000 : 10000, one = prom ? units : units / 100;
+	unsigned long long portion = num_portion(value->part, value->whole, units);
+
+	snprintf(cell, CELL, prom ? "%llu.%06llu" : "%llu.%02llu", portion / one, portion % one);
+}
+
 void
 cell_plain(char cell[static CELL], const struct out_field *field, const struct out_value *value,
     bool prom)
@@ -20,10 +29,7 @@ cell_plain(char cell[static CELL], const struct out_field *field, const struct o
 		snprintf(cell, CELL, "%llu", (unsigned long long)value->number);
 		break;
 	case OUT_PERCENT:
-		if (prom)
-			snprintf(cell, CELL, "%.6f", value->real / 100);
-		else
-			snprintf(cell, CELL, "%.2f", value->real);
+		put_percent(cell, value, prom);
 		break;
 	case OUT_SECONDS:
 	case OUT_TIME:

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,6 +85,13 @@ find_children(struct family *family)
 	return found;
 }
 
+/* Whether /proc hides others' processes from us (hidepid): the first one is always there. */
+static bool
+are_hidden(void)
+{
+	return access("/proc/1/stat", F_OK) < 0;
+}
+
 int
 descend(pid_t pid, int (*visit)(pid_t pid, void *argument), void *argument)
 {
@@ -94,6 +102,10 @@ descend(pid_t pid, int (*visit)(pid_t pid, void *argument), void *argument)
 		return -1;
 	if (access("/proc/self", F_OK) < 0)
 		return -1; /* without /proc its children would be missed */
+	if (parent_of(pid) != getpid() && are_hidden()) {
+		errno = EACCES; /* some of them would be */
+		return -1;
+	}
 	if (add_member(&family, pid) == 0) {
 		do
 			found = find_children(&family);

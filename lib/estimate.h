@@ -34,6 +34,7 @@ struct estimate;
 /* About all processes that can be looked at from here, or with TARGET the one that
  * estimate_target names. ROOT is "" but in tests. NULL and the reason, at most SIZE bytes,
  * where that cannot be had. */
+#define ESTIMATE_REASON 400 /* all fit */
 struct estimate *estimate_open(const char *root, bool target, char *reason, size_t size);
 void estimate_close(struct estimate *estimate);
 

@@ -29,6 +29,8 @@ enum field {
 	F_BUFFERS,
 	F_CACHED,
 	F_TIER,
+	F_PID,
+	F_COMMAND,
 	EXACT_FIELDS,
 	F_ACCESSES_EST = EXACT_FIELDS,
 	F_HITS_EST,
@@ -75,6 +77,10 @@ static const struct out_field fields[FIELDS] = {
 	    "page cache of files, and shared memory" },
 	[F_TIER] = { "tier", OUT_STRING, "tier", false,
 	    "how it was counted: full, kprobe, tracepoint; proc: an estimate" },
+	/* as labels, they keep apart what several runs count on one machine */
+	[F_PID] = { "pid", OUT_STRING, "pid", false, "the process that --pid names" },
+	[F_COMMAND] = { "command", OUT_STRING, "command", false,
+	    "the command that was run, without its folder; with neither, the machine" },
 	/* An estimate has names of its own: whoever asks for hits shall not take it for them. */
 	[F_ACCESSES_EST] = { "accesses_est", OUT_COUNT, "hitratio_accesses_est", true,
 	    "estimate: bytes that read calls returned, in pages", .estimate = true },
@@ -258,5 +264,7 @@ interval_row(struct out *out, const struct meter *meter, const struct moment *fr
 		values[F_CACHED] = meminfo_value(memory.cached);
 	}
 	values[F_TIER] = out_string(meter_tier(meter));
+	values[F_PID] = out_string(meter->pid);
+	values[F_COMMAND] = out_string(meter->command);
 	return out_row(out, values);
 }

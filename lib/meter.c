@@ -14,16 +14,14 @@
 static void
 offer_estimate(struct reason *reason)
 {
-	size_t length = strlen(reason->text);
-
-	snprintf(reason->text + length, sizeof reason->text - length,
-	    " (--estimate would take what /proc tells)");
+	reason_add(reason, " (--estimate would take what /proc tells)");
 }
 
 int
 meter_open(struct meter *meter, const struct meter_choice *choice, struct reason *reason)
 {
 	bool target = meter->scope == SCOPE_TARGET;
+	char text[ESTIMATE_REASON];
 
 	if (!choice->only) {
 		meter->probe = probe_open(choice->tier, target, reason);
@@ -34,9 +32,11 @@ meter_open(struct meter *meter, const struct meter_choice *choice, struct reason
 				offer_estimate(reason);
 			return -1;
 		}
-		diag_note("%s", reason->text);
+		diag_note("%s", reason_text(reason));
 	}
-	meter->estimate = estimate_open("", target, reason->text, sizeof reason->text);
+	meter->estimate = estimate_open("", target, text, sizeof text);
+	if (!meter->estimate)
+		reason_set(reason, "%s", text);
 	return meter->estimate ? 0 : -1;
 }
 

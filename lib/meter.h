@@ -21,6 +21,7 @@ struct meter {
 	struct estimate *estimate; /* NULL: counted */
 	enum scope scope;          /* SCOPE_TARGET: the process that meter_target names */
 	bool with_faults;          /* faults are accesses, too */
+	const char *pid, *command; /* how rows name that; NULL: not so */
 };
 
 /* Sets up what CHOICE allows, for METER's scope. -1 and the reason. */

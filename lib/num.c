@@ -144,6 +144,17 @@ num_sum(uint64_t a, uint64_t b)
 }
 
 uint64_t
+num_portion(uint64_t part, uint64_t whole, uint64_t units)
+{
+	/* 128 bits: the product may exceed 64 */
+	uint64_t nearest = (uint64_t)(((unsigned __int128)part * units + whole / 2) / whole);
+
+	if (nearest >= units && part < whole)
+		return units - 1;
+	return nearest == 0 && part > 0 ? 1 : nearest;
+}
+
+uint64_t
 num_least(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;

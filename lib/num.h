@@ -45,6 +45,12 @@ uint64_t num_sum(uint64_t a, uint64_t b);
 
 uint64_t num_least(uint64_t a, uint64_t b);
 
+/*
+ * PART of WHOLE (not 0) in UNITS, such as 10,000 for hundredths of a percent: to the nearest, but
+ * not up to all of them where something is missing, nor down to none where something is there.
+ */
+uint64_t num_portion(uint64_t part, uint64_t whole, uint64_t units);
+
 /* Writes BYTES as people read it, "1.5G", into TEXT; returns TEXT. */
 #define NUM_HUMAN 8
 char *num_human(uint64_t bytes, char text[static NUM_HUMAN]);

@@ -38,7 +38,8 @@ out_string(const char *string)
 struct out_value
 out_percent(uint64_t part, uint64_t whole)
 {
-	return whole ? out_real(100.0 * (double)part / (double)whole) : out_unknown;
+	return whole ? (struct out_value){ .known = true, .part = part, .whole = whole }
+		     : out_unknown;
 }
 
 struct out_value

@@ -28,7 +28,7 @@ enum out_kind {
 	OUT_STRING,
 	OUT_COUNT,   /* number */
 	OUT_BYTES,   /* number; text: 1.5G */
-	OUT_PERCENT, /* real, 0 to 100, two decimals; prom: 0 to 1 */
+	OUT_PERCENT, /* part of whole: 0 to 100, two decimals; prom: 0 to 1. See num_portion */
 	OUT_SECONDS, /* real, three decimals */
 	OUT_TIME,    /* real, seconds since 1970 */
 	OUT_STATUS,  /* number, an enum status by its name; prom: the number */
@@ -65,6 +65,9 @@ struct out_value {
 		uint64_t number;
 		double real;
 		const char *string;
+		struct {
+			uint64_t part, whole;
+		};
 	};
 };
 

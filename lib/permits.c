@@ -4,9 +4,11 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -50,10 +52,41 @@ permits_programs(struct reason *reason)
 	return !error;
 }
 
+/*
+ * Opens an event that counts nothing, and that anybody may have; an errno. Where Debian's and
+ * Ubuntu's kernels have kernel.perf_event_paranoid above 2, they refuse each kind to all without
+ * CAP_SYS_ADMIN.
+ */
+static int
+try_event(void)
+{
+	struct perf_event_attr nothing = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof nothing,
+		.config = PERF_COUNT_SW_DUMMY,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+	};
+	int fd = (int)syscall(SYS_perf_event_open, &nothing, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+
+	if (fd < 0)
+		return errno;
+	close(fd);
+	return 0;
+}
+
+static bool
+refuses_events(void)
+{
+	int error = try_event();
+
+	return error == EACCES || error == EPERM;
+}
+
 bool
 permits_kprobes(void)
 {
-	return access(KPROBE_PATH, F_OK) == 0;
+	return access(KPROBE_PATH, F_OK) == 0 && !refuses_events();
 }
 
 bool
@@ -64,9 +97,15 @@ permits_tier(enum hook_tier tier, struct reason *reason)
 		reason_set(reason, "the kernel refuses programs at functions, of root too");
 		return false;
 	}
-	if (tier == HOOK_KPROBE && !permits_kprobes()) {
+	if (tier == HOOK_KPROBE && access(KPROBE_PATH, F_OK) < 0) {
 		reason_set(reason, "%s: %s (the kernel needs CONFIG_KPROBES)", KPROBE_PATH,
 		    strerror(errno));
+		return false;
+	}
+	if (tier == HOOK_KPROBE && refuses_events()) {
+		reason_set(reason,
+		    "the kernel refuses perf_event_open(2): it takes CAP_SYS_ADMIN, or sysctl "
+		    "kernel.perf_event_paranoid=2 where Debian or Ubuntu have more");
 		return false;
 	}
 	return true;

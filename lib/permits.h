@@ -16,6 +16,7 @@ bool permits_programs(struct reason *reason);
 /* Whether it may have TIER. */
 bool permits_tier(enum hook_tier tier, struct reason *reason);
 
+/* Whether it has kprobes, and lets us use them. */
 bool permits_kprobes(void);
 
 /* Whether it may preempt programs; those of kprobes it never does. */

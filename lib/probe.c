@@ -58,26 +58,26 @@ load(struct probe *probe, enum hook_tier tier, bool target, struct reason *reaso
 static int
 load_first(struct probe *probe, enum probe_tier wanted, bool target, struct reason *reason)
 {
-	struct reason each;
+	struct reason each = { 0 };
 
 	if (!permits_programs(reason))
 		return -1;
-	reason->text[0] = '\0';
 	for (int tier = 0; tier < HOOK_TIERS; tier++) {
-		size_t length = strlen(reason->text);
-
 		if (wanted != PROBE_ANY && wanted != tiers[tier].tier)
 			continue;
 		if (permits_tier((enum hook_tier)tier, &each) &&
-		    load(probe, (enum hook_tier)tier, target, &each) == 0)
+		    load(probe, (enum hook_tier)tier, target, &each) == 0) {
+			reason_free(&each);
 			return 0;
+		}
 		unload(probe);
 		if (wanted != PROBE_ANY)
-			*reason = each;
+			reason_set(reason, "%s", reason_text(&each));
 		else
-			snprintf(reason->text + length, sizeof reason->text - length, "%s%s: %s",
-			    length ? "; " : "", tiers[tier].means, each.text);
+			reason_add(reason, "%s%s: %s", reason->text ? "; " : "", tiers[tier].means,
+			    reason_text(&each));
 	}
+	reason_free(&each);
 	return -1;
 }
 

@@ -26,15 +26,23 @@ rows_field(const struct out_table *table, const char *key)
 }
 
 static int
+compare_reals(double a, double b)
+{
+	return a < b ? 1 : a > b ? -1 : 0;
+}
+
+static int
 compare_numbers(const struct out_field *field, const struct out_value *a, const struct out_value *b)
 {
 	switch (field->kind) {
 	case OUT_STRING:
 		return strcmp(a->string, b->string);
 	case OUT_PERCENT:
+		return compare_reals((double)a->part / (double)a->whole,
+		    (double)b->part / (double)b->whole);
 	case OUT_SECONDS:
 	case OUT_TIME:
-		return a->real < b->real ? 1 : a->real > b->real ? -1 : 0;
+		return compare_reals(a->real, b->real);
 	default:
 		return a->number < b->number ? 1 : a->number > b->number ? -1 : 0;
 	}

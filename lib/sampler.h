@@ -9,7 +9,8 @@
  * stop_asked, and leave no process behind.
  */
 
-#define SAMPLER_REASON 256
+/* Room for the longest that hitratio gives, each tier's reason and a remedy, several times. */
+#define SAMPLER_REASON 4096
 
 /*
  * Runs ARGV and sums what it prints. -1 and REASON where it failed, was stopped or

@@ -109,12 +109,9 @@ thresh_figure(const struct thresh *thresh, uint64_t part, uint64_t whole)
 {
 	unsigned __int128 exact = (unsigned __int128)part * THRESH_WHOLE;
 	unsigned down = (unsigned)(exact / whole);
-	unsigned nearest = (unsigned)((exact + whole / 2) / whole);
+	unsigned nearest = (unsigned)num_portion(part, whole, THRESH_WHOLE);
 	enum status status = thresh_verdict(thresh, part, whole);
 
 	/* limits are whole hundredths: the figure rounded up meets one or none */
-	if ((nearest == THRESH_WHOLE && part < whole) ||
-	    thresh_verdict(thresh, nearest, THRESH_WHOLE) != status)
-		return down;
-	return nearest;
+	return thresh_verdict(thresh, nearest, THRESH_WHOLE) == status ? nearest : down;
 }

@@ -54,9 +54,8 @@ enum status thresh_certain(const struct thresh *thresh, const struct thresh_span
 const struct thresh_limit *thresh_broken(const struct thresh *thresh, enum status status);
 
 /*
- * PART of WHOLE (not 0) in hundredths of a percent as it may be shown: to the
- * nearest, but down where that would reach a limit that it is below of, or 100 %
- * where a part is missing.
+ * PART of WHOLE (not 0) in hundredths of a percent as it may be shown: as num_portion
+ * has it, but down where that would reach a limit that it is below of.
  */
 unsigned thresh_figure(const struct thresh *thresh, uint64_t part, uint64_t whole);
 

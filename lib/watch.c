@@ -9,6 +9,8 @@
 
 #include "child.h"
 #include "diag.h"
+#include "escort.h"
+#include "fd.h"
 #include "status.h"
 #include "stop.h"
 
@@ -23,23 +25,12 @@ take_moment(struct watch *watch, struct moment *moment)
 	return -1;
 }
 
-/* An estimate finds what the command did in what we did, once we have waited for it: what a
- * dead process did may be told to root only. */
-static void
-wait_for_estimate(struct watch *watch)
-{
-	if (watch->child && !watch->meter.probe &&
-	    child_poll(watch->child, &watch->wait_status) == 1)
-		watch->child = 0;
-}
-
 static int
 report(struct watch *watch)
 {
 	const struct moment *from = watch->out.running ? &watch->start : &watch->last;
 	struct moment now;
 
-	wait_for_estimate(watch);
 	if (take_moment(watch, &now) < 0)
 		return STATUS_FAILED;
 	if (interval_row(&watch->out, &watch->meter, from, &now) < 0 || out_commit(&watch->out) < 0)
@@ -76,6 +67,39 @@ next_deadline(uint64_t deadline, uint64_t interval)
 	return interval > UINT64_MAX - deadline ? UINT64_MAX : deadline + interval;
 }
 
+static int
+outcome(const struct watch *watch, const struct escort *escort, enum escort_state state)
+{
+	if (state == ESCORT_LIMIT)
+		return STATUS_UNKNOWN;
+	if (state == ESCORT_ENDED)
+		return child_status(escort->wait_status);
+	diag_error("the command does not end, and goes on without us: process %d",
+	    (int)watch->child);
+	return 128 + escort->signal;
+}
+
+/*
+ * Waits for the command. What it reads in its last moments, when it was asked to end, counts
+ * too. And an estimate finds what it did in what we did, once it has been waited for: what a
+ * dead process did may be told to root only.
+ */
+static void
+see_out(struct watch *watch)
+{
+	struct escort escort;
+	enum escort_state state;
+
+	if (!watch->child)
+		return;
+	escort_begin(&escort, watch->child, watch->child_fd);
+	while ((state = escort_wait(&escort, stop_now() + TIDY_INTERVAL)) == ESCORT_WAITS)
+		meter_tidy(&watch->meter);
+	escort_end(&escort);
+	watch->outcome = outcome(watch, &escort, state);
+	watch->child = 0;
+}
+
 /* Reports each interval until the count is reached, the process watched by FD has
  * ended or a signal stops us; what was begun is reported too. */
 static int
@@ -88,6 +112,8 @@ keep_watch(struct watch *watch, int fd)
 	while (on) {
 		deadline = next_deadline(deadline, watch->interval);
 		on = sleep_until(watch, deadline, fd);
+		if (!on)
+			see_out(watch);
 		if ((status = report(watch)) != STATUS_DONE)
 			return status;
 		if (++count == watch->count)
@@ -115,17 +141,56 @@ watch_machine(struct watch *watch)
 	return status == STATUS_DONE ? keep_watch(watch, -1) : status;
 }
 
+/* Why no descriptor can be had of process PID; errno. */
+static void
+explain_pidfd(pid_t pid)
+{
+	int error = errno;
+
+	/* of a thread other than the first: EINVAL, and ENOENT from Linux 6.15 on */
+	if ((error == EINVAL || error == ENOENT) && (kill(pid, 0) == 0 || errno == EPERM))
+		diag_error("process %d: a thread; --pid takes the process that it is of", (int)pid);
+	else if (error == ENOSYS || error == EPERM)
+		diag_error("process %d: pidfd_open: %s (it needs Linux 5.3, and a sandbox that "
+			   "allows it)",
+		    (int)pid, strerror(error));
+	else if (error == EMFILE || error == ENFILE)
+		diag_error("process %d: pidfd_open: %s (ulimit -n may allow more)", (int)pid,
+		    strerror(error));
+	else
+		diag_error("process %d: %s", (int)pid, strerror(error));
+}
+
+/* Has process PID, of which FD is a descriptor, and what it has started be counted. */
+static int
+aim_at(struct watch *watch, pid_t pid, int fd)
+{
+	if (fd < 0) {
+		explain_pidfd(pid);
+		return -1;
+	}
+	if (meter_target(&watch->meter, pid) == 0)
+		return 0;
+	if (errno == ENOENT)
+		diag_error("cannot follow process %d: /proc: %s (it must be mounted: the children "
+			   "of a process are found there)",
+		    (int)pid, strerror(errno));
+	else if (errno == EACCES && watch->meter.probe)
+		diag_error("cannot follow process %d: /proc hides others' processes (hidepid): it "
+			   "takes CAP_SYS_PTRACE, or the group that its gid= names",
+		    (int)pid);
+	else
+		diag_error("process %d: %s", (int)pid, strerror(errno));
+	return -1;
+}
+
 int
 watch_process(struct watch *watch, pid_t pid)
 {
 	int fd = child_pidfd(pid), status;
 
-	if (fd < 0 && errno != ESRCH && kill(pid, 0) == 0) {
-		diag_error("process %d: a thread; --pid takes the process that it is of", (int)pid);
-		return STATUS_UNKNOWN;
-	}
-	if (fd < 0 || meter_target(&watch->meter, pid) < 0) {
-		diag_error("process %d: %s", (int)pid, strerror(errno));
+	if (aim_at(watch, pid, fd) < 0) {
+		fd_close(fd);
 		return STATUS_UNKNOWN;
 	}
 	status = begin(watch);
@@ -135,40 +200,35 @@ watch_process(struct watch *watch, pid_t pid)
 	return status;
 }
 
-/* The command's status is ours; where we were stopped, so is it. */
+/* Starts the command, which waits for *GO. */
 static int
-end_command(struct watch *watch, int status)
+start_command(struct watch *watch, char **command, int *go)
 {
-	if (watch->child && stop_asked() == SIGALRM) {
-		child_end(watch->child, &watch->wait_status);
-		return status == STATUS_DONE ? STATUS_UNKNOWN : status;
-	}
-	if (watch->child && stop_asked())
-		kill(watch->child, stop_asked());
-	if (watch->child && child_wait(watch->child, &watch->wait_status) < 0)
-		return STATUS_FAILED;
-	return status == STATUS_DONE ? child_status(watch->wait_status) : status;
-}
-
-/* Runs the command from its start to its end. */
-int
-watch_command(struct watch *watch, char **command)
-{
-	int go, status, fd;
-
-	watch->child = child_start(command, &go);
+	watch->child = child_start(command, go);
 	if (watch->child < 0) {
 		diag_file(command[0], errno);
 		return STATUS_FAILED;
 	}
-	fd = child_pidfd(watch->child);
-	if (fd < 0 || meter_target(&watch->meter, watch->child) < 0) {
-		diag_error("cannot follow the command: %s", strerror(errno));
-		close(go);
-		return STATUS_FAILED;
+	watch->child_fd = child_pidfd(watch->child);
+	if (aim_at(watch, watch->child, watch->child_fd) < 0) {
+		close(*go);
+		return STATUS_UNKNOWN;
 	}
-	status = begin(watch);
+	return STATUS_DONE;
+}
+
+/* Runs the command from its start to its end. Its status is ours. */
+int
+watch_command(struct watch *watch, char **command)
+{
+	int go, status = start_command(watch, command, &go);
+
+	if (status == STATUS_DONE)
+		status = begin(watch);
 	if (status != STATUS_DONE || child_release(go) < 0)
-		return STATUS_FAILED;
-	return end_command(watch, keep_watch(watch, fd));
+		return status != STATUS_DONE ? status : STATUS_FAILED;
+	status = keep_watch(watch, watch->child_fd);
+	see_out(watch); /* where the count was reached before */
+	close(watch->child_fd);
+	return status == STATUS_DONE ? watch->outcome : status;
 }

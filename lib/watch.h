@@ -18,8 +18,8 @@ struct watch {
 
 	/* private */
 	struct moment start, last;
-	pid_t child; /* the command's; 0: none, or it has been waited for */
-	int wait_status;
+	pid_t child;           /* the command's; 0: none, or it has been seen to its end */
+	int child_fd, outcome; /* its descriptor; its status, and so ours */
 };
 
 /* Watches the machine, a process and its children, or a command from its start to its end.

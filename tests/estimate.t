@@ -119,7 +119,7 @@ is "tsv: nothing is known but by another name" "$(awk -F '\t' -v names="$exact" 
 run "$hitratio" --tier=proc -f prom -o "$report" -- cat "$TMP/file"
 is "prom: no figure without its mark" \
 	"$(grep '^hotset_hitratio' "$report" | grep -vE '_est[{ ]|interval_seconds|(buffers|cached)_bytes')" ""
-ok "prom: the estimate" grep -q '^hotset_hitratio_hits_est{tier="proc"} [0-9]' "$report"
+ok "prom: the estimate" grep -q '^hotset_hitratio_hits_est{tier="proc",command="cat"} [0-9]' "$report"
 like "a note says what it is" "$err" "*hitratio: estimate: *"
 run "$hitratio" --tier=proc -q -f prom -o "$report" -- true
 is "-q: no note" "$err" ""

@@ -138,6 +138,7 @@ figures(void)
 	ok(thresh_figure(&both, 89994, 100000) == 8999, "89.994");
 	ok(thresh_figure(&both, 90004, 100000) == 9000, "90.004");
 	ok(thresh_figure(&none, 99999, 100000) == 9999, "100.00 only where nothing was missed");
+	ok(thresh_figure(&none, 1, 99999) == 1, "0.00 only where nothing hit");
 	ok(thresh_figure(&none, 5, 5) == 10000, "100.00");
 	ok(thresh_figure(&none, 0, 5) == 0, "0.00");
 	ok(thresh_figure(&none, UINT64_MAX, UINT64_MAX) == 10000, "huge");
