@@ -207,9 +207,19 @@ check_min(struct load *load, const char *name, const struct tally *tally)
 	/* a file that failed is of unknown size: what is known of the others counts, if any is */
 	bool known = outcome_known(&tally->outcome);
 
+	if (load->repeated && known && !tally->outcome.files)
+		return; /* the operand that has its files answers for them */
 	worsen(load,
 	    minimum_check(name, load->dry_run ? "would be" : "is", load->min, known,
 		load->dry_run ? tally->expected : tally->outcome.resident, tally->outcome.size));
+}
+
+static void
+repeated(void *argument)
+{
+	struct load *load = argument;
+
+	load->repeated = true;
 }
 
 static void
@@ -230,6 +240,7 @@ operand_done(size_t operand, const char *name, void *argument)
 	check_min(load, name, current);
 	tally_add(&load->all, current);
 	*current = (struct tally){ 0 };
+	load->repeated = false;
 }
 
 /* After the walk: what is missing of the report, and how it went. */
@@ -356,6 +367,7 @@ load_run(struct load *load)
 		.gathers = gathers,
 		.work_together = work_together,
 		.report = report,
+		.repeated = repeated,
 		.operand_done = operand_done,
 		.argument = load,
 	};

@@ -44,7 +44,8 @@ struct load {
 	atomic_ullong left; /* of these */
 	size_t operand;     /* that current is of */
 	struct tally current, all;
-	bool worked; /* some operand did */
+	bool worked;   /* some operand did */
+	bool repeated; /* current lacks files that are in another operand's */
 	int status;
 };
 
