@@ -39,16 +39,6 @@ charges_open(struct charges *charges)
 	return errno == EACCES || errno == EPERM ? CHARGES_PRIVILEGE : CHARGES_UNREADABLE;
 }
 
-void
-charges_close(struct charges *charges)
-{
-	if (charges->groups >= 0)
-		close(charges->groups);
-	if (charges->pagemap >= 0)
-		close(charges->pagemap);
-	charges->groups = charges->pagemap = -1;
-}
-
 /* The kernel reads a byte of each page for us: where there is none any more it says so, and
  * sends no SIGBUS. */
 static void

@@ -33,6 +33,4 @@ enum charges_failure charges_open(struct charges *charges);
 int charges_count(const struct charges *charges, int fd, uint64_t offset, uint64_t length,
     struct owners *owners);
 
-void charges_close(struct charges *charges);
-
 #endif

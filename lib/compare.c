@@ -160,11 +160,3 @@ compare_gone(struct compare *compare, const char *name, compare_found *found, vo
 	free(folder);
 	return result < 0 ? -1 : file || count;
 }
-
-void
-compare_end(struct compare *compare)
-{
-	past_free(&compare->past);
-	free(compare->folder);
-	*compare = (struct compare){ 0 };
-}

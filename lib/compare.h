@@ -36,6 +36,4 @@ typedef void compare_found(const char *path, const struct change *change, void *
  */
 int compare_gone(struct compare *compare, const char *name, compare_found *found, void *argument);
 
-void compare_end(struct compare *compare);
-
 #endif

@@ -221,6 +221,8 @@ collect(struct pool_job *job, void *argument)
 			    each->argument);
 		} else if (item->file.error || !is_repeated(run, &item->file))
 			each->report(&item->file, each->argument);
+		else if (each->repeated)
+			each->repeated(item->file.operand, each->argument);
 	}
 	batch_clear(batch);
 }

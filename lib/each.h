@@ -93,6 +93,10 @@ struct each {
 	 * below the operand (the operand itself: 0); may be NULL. */
 	void (*folder_done)(size_t operand, const char *path, size_t depth, void *argument);
 
+	/* In the caller's thread, instead of report where a file was reported under another name;
+	 * may be NULL. */
+	void (*repeated)(size_t operand, void *argument);
+
 	/* In the caller's thread, after all of an operand's files; may be NULL. */
 	void (*operand_done)(size_t operand, const char *name, void *argument);
 

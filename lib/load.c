@@ -241,9 +241,19 @@ check_min(struct load *load, const char *name, const struct tally *tally)
 	/* a file that failed is of unknown size: what is known of the others counts, if any is */
 	bool known = outcome_known(&tally->outcome);
 
+	if (tally->repeated && known && !tally->outcome.files)
+		return; /* the operand that has its files answers for them */
 	worsen(load,
 	    minimum_check(name, load->dry_run ? "would be" : "is", load->min, known,
 		load->dry_run ? tally->expected : tally->outcome.resident, tally->outcome.size));
+}
+
+static void
+repeated(size_t operand, void *argument)
+{
+	struct load *load = argument;
+
+	load->each[operand].repeated = true;
 }
 
 /* Its row waits until the end: what comes later may push it out. */
@@ -442,6 +452,7 @@ load_run(struct load *load)
 		.gathers = gathers,
 		.work_together = work_together,
 		.report = report,
+		.repeated = repeated,
 		.operand_done = operand_done,
 		.argument = load,
 	};

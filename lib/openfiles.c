@@ -66,8 +66,7 @@ is_wanted(const struct openfiles *openfiles, int fd, const char *link, const str
 {
 	const char *slash;
 
-	if (!S_ISREG(status->st_mode) ||
-	    links_has(&openfiles->seen, status->st_dev, status->st_ino) || folder_is_pseudo(fd))
+	if (!S_ISREG(status->st_mode) || folder_is_pseudo(fd))
 		return false;
 	if (!name_of(fd, name))
 		strcpy(name, link);
@@ -85,6 +84,8 @@ take(const struct look *look, int fd, const char *link)
 
 	if (fstat(fd, &status) < 0)
 		outcome_of(look, link);
+	else if (links_has(seen, status.st_dev, status.st_ino))
+		look->hidden->repeated = true;
 	else if (is_wanted(look->openfiles, fd, link, &status, name)) {
 		if (links_add(seen, status.st_dev, status.st_ino) > 0) {
 			each_found(look->to, name, fd);
@@ -179,10 +180,11 @@ static void
 take_mapped(const struct look *look, pid_t pid, const char *maps, struct maps_entry *entry)
 {
 	struct openfiles *openfiles = look->openfiles;
+	bool repeated = links_has(&openfiles->seen, entry->device, entry->inode);
 	int fd;
 
-	if (links_has(&openfiles->seen, entry->device, entry->inode) ||
-	    links_has(&openfiles->beyond, entry->device, entry->inode))
+	look->hidden->repeated |= repeated;
+	if (repeated || links_has(&openfiles->beyond, entry->device, entry->inode))
 		return;
 	fd = open_by_path(pid, entry);
 	if (fd < 0 && maps_unescape(entry->path))

@@ -2,6 +2,7 @@
 #ifndef HOTSET_OPENFILES_H
 #define HOTSET_OPENFILES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -23,6 +24,7 @@ struct openfiles_hidden {
 	uint64_t processes; /* that we may not look at */
 	uint64_t of;        /* all those that are there */
 	uint64_t files;     /* mapped, and of no name that leads there */
+	bool repeated;      /* some file was found before */
 };
 
 struct openfiles {

@@ -127,17 +127,3 @@ past_below(const struct past *past, const char *folder, size_t *count)
 	*count = end - first;
 	return past->files ? &past->files[first] : NULL;
 }
-
-void
-past_free(struct past *past)
-{
-	struct past_file *file;
-
-	while ((file = past->last)) {
-		past->last = file->last;
-		snapshot_ranges_free(&file->then.ranges);
-		free(file);
-	}
-	free(past->files);
-	*past = (struct past){ 0 };
-}

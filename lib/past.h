@@ -32,6 +32,4 @@ struct past_file *past_find(const struct past *past, const char *path);
 /* The files below FOLDER: where they begin, and how many follow each other. */
 struct past_file **past_below(const struct past *past, const char *folder, size_t *count);
 
-void past_free(struct past *past);
-
 #endif

@@ -135,12 +135,3 @@ popular_sort(struct popular *popular)
 	if (popular->count)
 		qsort(popular->list, popular->count, sizeof *popular->list, by_times);
 }
-
-void
-popular_free(struct popular *popular)
-{
-	free(popular->list);
-	free(popular->names);
-	free(popular->slots);
-	*popular = (struct popular){ 0 };
-}

@@ -41,6 +41,4 @@ void popular_sort(struct popular *popular);
 /* The name of one of the list. */
 const char *popular_name(const struct popular *popular, const struct popular_name *one);
 
-void popular_free(struct popular *popular);
-
 #endif

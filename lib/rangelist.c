@@ -145,10 +145,3 @@ rangelist_parts(const struct rangelist *reader, size_t *count)
 	*count = file->ranges.count ? file->ranges.count : 1;
 	return file->ranges.count ? file->ranges.list : &none;
 }
-
-void
-rangelist_free(struct rangelist *reader)
-{
-	ranges_free(&reader->files[0].ranges);
-	ranges_free(&reader->files[1].ranges);
-}

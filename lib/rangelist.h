@@ -48,6 +48,4 @@ int rangelist_next(struct rangelist *reader, struct list *list, const char **nam
  * NULL: the whole file. */
 const struct num_range *rangelist_parts(const struct rangelist *reader, size_t *count);
 
-void rangelist_free(struct rangelist *reader);
-
 #endif

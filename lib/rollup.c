@@ -32,10 +32,3 @@ rollup_leave(struct rollup *rollup, size_t depth, struct footprint *sum)
 	rollup->levels[depth] = (struct footprint){ 0 };
 	return true;
 }
-
-void
-rollup_end(struct rollup *rollup)
-{
-	free(rollup->levels);
-	rollup->levels = NULL;
-}

@@ -27,6 +27,4 @@ void rollup_add(struct rollup *rollup, size_t depth, const struct footprint *par
  */
 bool rollup_leave(struct rollup *rollup, size_t depth, struct footprint *sum);
 
-void rollup_end(struct rollup *rollup);
-
 #endif

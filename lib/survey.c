@@ -69,6 +69,15 @@ report(const struct each_file *file, void *argument)
 }
 
 static void
+repeated(size_t operand, void *argument)
+{
+	struct survey *survey = argument;
+
+	(void)operand; /* one at a time */
+	survey->repeated = true;
+}
+
+static void
 folder_done(size_t operand, const char *path, size_t depth, void *argument)
 {
 	struct survey *survey = argument;
@@ -87,6 +96,7 @@ add_hidden(struct survey *survey, size_t operand)
 		return;
 	survey->current.errors += openfiles->hidden[operand].processes;
 	survey->current.errors += openfiles->hidden[operand].files;
+	survey->repeated |= openfiles->hidden[operand].repeated;
 	openfiles_explain(openfiles, operand);
 }
 
@@ -110,6 +120,8 @@ check_minimum(struct survey *survey, const char *name)
 	const struct footprint *sum = &survey->current;
 	bool known = !sum->unknown && !sum->errors && sum->pages != NUM_UNKNOWN;
 
+	if (survey->repeated && known && !sum->files)
+		return; /* the operand that has its files answers for them */
 	survey->status = status_worse(survey->status,
 	    minimum_check(name, "is", survey->min, known, sum->resident, sum->pages));
 }
@@ -130,6 +142,7 @@ finish_operand(struct survey *survey, size_t operand)
 	check_minimum(survey, name);
 	footprint_add(&survey->all, &survey->current);
 	survey->current = (struct footprint){ 0 };
+	survey->repeated = false;
 }
 
 static void
@@ -188,6 +201,7 @@ survey_run(struct survey *survey)
 		.release = survey->view->release,
 		.find = survey->openfiles ? find : NULL,
 		.report = report,
+		.repeated = repeated,
 		.folder_done = survey->by_folder ? folder_done : NULL,
 		.operand_done = operand_done,
 		.argument = survey,

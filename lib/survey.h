@@ -28,6 +28,7 @@ struct survey {
 	struct footprint current, all;
 	enum status status; /* of conditions */
 	bool worked;        /* some operand did */
+	bool repeated;      /* current lacks files that are in another operand's */
 };
 
 /* Returns the exit status. */

@@ -2,6 +2,7 @@
 #ifndef HOTSET_TALLY_H
 #define HOTSET_TALLY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "each.h"
@@ -29,6 +30,8 @@ struct tally {
 	uint64_t holes;    /* of tmpfs, which are not cached */
 	uint64_t cut;      /* of files that became shorter while they were read */
 	uint64_t skipped;  /* of any file */
+
+	bool repeated; /* it lacks files that are in another operand's */
 };
 
 extern const struct out_table tally_table;

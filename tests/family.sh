@@ -61,11 +61,12 @@ budget() {
 	case $tool in
 	hitratio) echo 409600 ;;
 	# four ways to report, snapshots, and the files of processes
-	resident) echo 147456 ;;
-	# four ways to be told what to load; and it evicts, and tells why what stayed did
-	warm) echo 180224 ;;
+	resident) echo 151552 ;;
+	# four ways to be told what to load; it looks at all of it once more at the end; and it
+	# evicts, and tells why what stayed did, or would
+	warm) echo 184320 ;;
 	# it loads before it pins, and is a service that can be asked
-	lock) echo 196608 ;;
+	lock) echo 200704 ;;
 	*) echo 122880 ;;
 	esac
 }

@@ -165,6 +165,10 @@ min 3 --min 1 --include='no such' tree
 min 3 --min 1 -p 1G tree/a
 min 3 --min 1 -T /dev/null
 min 3 --min 1 -T /dev/null tree/a
+ln tree/a void/link
+min 0 --min 100 tree/a void
+min 3 --min 100 --exclude link tree/a void
+rm void/link
 min 2 --min 1 nowhere
 min 3 --min 1 tree/a nowhere
 min 2 --min 100 tree/c nowhere

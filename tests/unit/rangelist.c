@@ -48,7 +48,8 @@ reading(const char *text, size_t length, char end, size_t step)
 			    (unsigned long long)parts[i].length);
 		at += (size_t)sprintf(answer + at, "; ");
 	}
-	rangelist_free(&reader);
+	ranges_free(&reader.files[0].ranges);
+	ranges_free(&reader.files[1].ranges);
 	reader = (struct rangelist){ 0 };
 	free(list.buffer);
 	return answer;
@@ -90,8 +91,12 @@ lines(void)
 	    "a 5+1 9223372036854775808+9223372036854775807; ", "sums near the largest");
 	is(reading("0:1\ta\nb\0"
 		   "1:1\ta\nb\0c",
-	       17, '\0', 1),
+	       18, '\0', 1),
 	    "a\nb 0+2; c whole; ", "names that hold newlines");
+	is(reading("0:1\ta\0"
+		   "1:1\ta",
+	       11, '\0', 3),
+	    "No message of desired type; a 0+1; ", "a last name that is cut off");
 	is(reading("0:1\ta\0b\n0:1\ta\n", 14, '\n', 3), "Invalid argument; a 0+1; ",
 	    "a line that holds NUL");
 }
