@@ -163,7 +163,7 @@ be_subject(struct work *work, int in, int out)
 	if (load->prepare)
 		load->prepare(work);
 	/* our own text, data and stack: no faults but the workload's */
-	if (load->checks & (FAULTS | AROUND) && mlockall(MCL_CURRENT) < 0)
+	if (mlockall(MCL_CURRENT) < 0)
 		broken("mlockall");
 	tell(out, READY);
 	hear(in);
