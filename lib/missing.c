@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "missing.h"
 
+#include <unistd.h>
+
 #include "diag.h"
 #include "rangelist.h"
 #include "ranges.h"
@@ -42,7 +44,8 @@ show_file(const struct each_file *file, const struct footprint *single, void *se
 		return;
 	if (rangelist_holds(file->path, missing->nul))
 		report_keep(report,
-		    rangelist_write(report->out.stream, &look->ranges, file->path, missing->nul));
+		    rangelist_write(report->out.stream, &look->ranges, file->path, missing->nul,
+			isatty(report->out.fd)));
 	else
 		diag_error("%s: left out: only a list whose names end with NUL (-0) holds it",
 		    file->path);

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "esc.h"
 
@@ -14,16 +13,14 @@ rangelist_holds(const char *path, bool nul)
 }
 
 int
-rangelist_write(FILE *stream, const struct ranges *ranges, const char *path, bool nul)
+rangelist_write(FILE *stream, const struct ranges *ranges, const char *path, bool nul, bool escaped)
 {
-	bool escaped = !nul && isatty(fileno(stream));
-
 	for (size_t i = 0; i < ranges->count && !ferror(stream); i++) {
 		const struct num_range *range = &ranges->list[i];
 
 		fprintf(stream, "%llu:%llu\t", (unsigned long long)range->offset,
 		    (unsigned long long)range->length);
-		if (escaped)
+		if (escaped && !nul)
 			esc_terminal(stream, path);
 		else
 			fputs(path, stream);

@@ -18,10 +18,11 @@
 bool rangelist_holds(const char *path, bool nul);
 
 /*
- * Writes a line for each of the RANGES of PATH; -1 with errno. A terminal has the name
- * escaped, unless lines end with NUL.
+ * Writes a line for each of the RANGES of PATH; -1 with errno. ESCAPED: a terminal has it,
+ * and the name with it, unless lines end with NUL.
  */
-int rangelist_write(FILE *stream, const struct ranges *ranges, const char *path, bool nul);
+int rangelist_write(FILE *stream, const struct ranges *ranges, const char *path, bool nul,
+    bool escaped);
 
 /* What is read back: lines that have no range in front are names of whole files. */
 struct rangelist {

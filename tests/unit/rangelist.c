@@ -140,8 +140,8 @@ round_trip(void)
 	char text[200];
 	FILE *stream = fdopen(fd, "w+");
 
-	ok(stream && rangelist_write(stream, &ranges, "new\nline", true) == 0 &&
-		rangelist_write(stream, &ranges, "0:1\tx", true) == 0 && fflush(stream) == 0,
+	ok(stream && rangelist_write(stream, &ranges, "new\nline", true, true) == 0 &&
+		rangelist_write(stream, &ranges, "0:1\tx", true, true) == 0 && fflush(stream) == 0,
 	    "a list is written");
 	is(reading(text, (size_t)pread(fd, text, sizeof text, 0), '\0', 7),
 	    "new\nline 0+4096 8192+1 1099511627776+5; 0:1\tx 0+4096 8192+1 1099511627776+5; ",
