@@ -52,6 +52,11 @@ write_small_then_read(struct work *work)
 		file_make(file, path, 5);
 		file->cached[0] = 1;
 		read_at(work, file, PAGE, 0);
+		/* and once more, where there is something to be completed */
+		file_set(file, COLD);
+		if (pwrite(file->fd, buffer, 3, 0) != 3)
+			broken("write");
+		read_at(work, file, PAGE, 0);
 	}
 }
 
